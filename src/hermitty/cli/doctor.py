@@ -1,0 +1,111 @@
+"""`hermitty doctor`: what works on this machine, found out by trying it."""
+
+import asyncio
+import os
+import platform
+import sys
+import time
+from importlib.metadata import PackageNotFoundError, version
+from pathlib import Path
+from typing import Any
+
+import hermitty
+from hermitty.errors import HermittyError
+from hermitty.runtime.api import LocalHost, Runtime, installed_shells
+from hermitty.version import __version__
+from hermitty.wire.records import to_json
+
+_KNOWN_SHELLS = ("bash", "zsh", "fish", "sh", "pwsh")
+_PACKAGES = ("pyghostty", "pillow", "platformdirs")
+
+
+def examine(*, as_json: bool) -> int:
+    """Examine the machine and print what was found; the exit code is 1 when no shell works."""
+    found = asyncio.run(_examine())
+    if as_json:
+        print(to_json(found))
+    else:
+        _print(found)
+    return 0 if any(shell["works"] for shell in found["shells"]) else 1
+
+
+async def _examine() -> dict[str, Any]:
+    async with hermitty.open() as runtime:
+        shells = [await _try_shell(runtime, name) for name in _KNOWN_SHELLS]
+    return {
+        "hermitty": __version__,
+        "python": platform.python_version(),
+        "platform": platform.platform(),
+        "packages": {name: _version(name) for name in _PACKAGES},
+        "shells": shells,
+        "host": _host(),
+        "input_detection": _input_detection(),
+        "sandbox": {"available": False, "reason": "not part of this version"},
+    }
+
+
+async def _try_shell(runtime: Runtime, name: str) -> dict[str, Any]:
+    if name not in installed_shells(LocalHost.find_program):
+        return {"shell": name, "works": False, "quality": None, "problem": "not installed"}
+    started = time.perf_counter()
+    try:
+        terminal = await runtime.open_terminal(shell=name)
+        opened = time.perf_counter()
+        result = await terminal.run("true", wait_s=10)
+        done = time.perf_counter()
+    except HermittyError as error:
+        return {"shell": name, "works": False, "quality": None, "problem": str(error)}
+    return {
+        "shell": name,
+        "works": result.exit_code == 0,
+        "quality": str(terminal.quality),
+        "problem": terminal.integration_failed,
+        "open_ms": round((opened - started) * 1000, 1),
+        "run_ms": round((done - opened) * 1000, 2),
+    }
+
+
+def _host() -> dict[str, Any]:
+    import resource
+
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    limit = Path("/proc/sys/kernel/pty/max")
+    return {
+        "kind": "in-process",
+        "descriptors": {"soft": soft, "hard": hard},
+        "ptys": int(limit.read_text()) if limit.exists() else None,
+        "memory_directory": os.access("/dev/shm", os.W_OK),
+    }
+
+
+def _input_detection() -> str:
+    return "kernel" if Path("/proc/self/syscall").exists() else "pattern"
+
+
+def _version(package: str) -> str | None:
+    try:
+        return version(package)
+    except PackageNotFoundError:
+        return None
+
+
+def _print(found: dict[str, Any]) -> None:
+    print(f"hermitty {found['hermitty']}, Python {found['python']}, {found['platform']}")
+    print("\nshells")
+    for shell in found["shells"]:
+        if shell["works"]:
+            times = f"opens in {shell['open_ms']} ms, runs `true` in {shell['run_ms']} ms"
+            note = f"; {shell['problem']}" if shell["problem"] else ""
+            print(f"  {shell['shell']:<6} integration {shell['quality']}, {times}{note}")
+        else:
+            print(f"  {shell['shell']:<6} no: {shell['problem']}")
+    print("\nthis machine")
+    host = found["host"]
+    print(
+        f"  terminals          at most {host['ptys'] or 'unknown'} (kernel), {host['descriptors']['hard']} descriptors"
+    )
+    print(f"  input detection    by {found['input_detection']}")
+    print(f"  pictures (PNG)     {'yes' if found['packages']['pillow'] else 'no: install hermitty[image]'}")
+    print(f"  sandbox            no: {found['sandbox']['reason']}")
+    if not any(shell["works"] for shell in found["shells"]):
+        print("\nno shell works: install bash", file=sys.stderr)

@@ -1,0 +1,1 @@
+"""Terminals that understand the commands they run."""

@@ -1,0 +1,299 @@
+"""One command line run in a terminal: a handle that is there at once, and the result when there is one."""
+
+import asyncio
+import re
+import secrets
+import time
+from collections.abc import AsyncIterator
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Literal
+
+from hermitty.engine.pulse import Pulse
+from hermitty.engine.waiting import QUIET_S
+from hermitty.errors import CommandEnded, IncompleteCommand, InvalidPattern
+from hermitty.events import CommandEvent, Completed, InputWanted, OutputArrived
+from hermitty.model import CommandId, CommandResult, NeedsInput, State, checked_time, signal_of_exit_code
+from hermitty.output.model_text import model_text
+from hermitty.vt.capture import HeadTail
+from hermitty.vt.plain import plain_text
+
+if TYPE_CHECKING:
+    from hermitty.engine.terminal import Terminal
+
+# While a command runs in silence, the kernel is asked again after these pauses, growing to the longest.
+_FIRST_LOOK_S = QUIET_S
+_LONGEST_LOOK_S = 1.0
+# How much of the output before new bytes a pattern may reach back into.
+_PATTERN_OVERLAP = 8 * 1024
+
+Origin = Literal["agent", "user", "internal"]
+
+
+@dataclass(frozen=True, slots=True)
+class OutputSlice:
+    """A piece of a command's output. `next` is where to go on; `missed` bytes were no longer there."""
+
+    offset: int
+    data: bytes
+    text: str
+    missed: int
+    next: int
+
+
+class Command:
+    """A command that runs, or has run. Cancelling a wait leaves the command alone."""
+
+    def __init__(self, terminal: "Terminal", line: str | None, origin: Origin) -> None:
+        settings = terminal.settings
+        self.id = CommandId(f"c_{secrets.token_hex(8)}")
+        self.line = line
+        self.origin: Origin = origin
+        self.state = State.RUNNING
+        self.exit_code: int | None = None
+        self.has_begun = False
+        self.output_from: int | None = None
+        self.output_to: int | None = None  # the end of what has been printed so far
+        self.mark = 0
+        self.warnings: list[str] = []
+        self.capture = HeadTail(settings.capture_head_bytes, settings.capture_tail_bytes)
+        self._terminal = terminal
+        self._started = time.monotonic()
+        self._ended_at: float | None = None
+        self._ended = asyncio.Event()
+        self._grown = Pulse()
+        self._incomplete = False
+        self._stopping: State | None = None
+        self._final: CommandResult | None = None
+        self.last_activity = self._started
+
+    # What the terminal tells it.
+
+    def begin(self, offset: int) -> None:
+        """Note that the shell has started the command."""
+        self.has_begun = True
+        self.output_from = self.output_to = offset
+
+    def take(self, offset: int, data: bytes) -> None:
+        """Take output that stands at `offset` of the log."""
+        self.capture.append(data)
+        self.output_to = offset + len(data)
+        self.last_activity = time.monotonic()
+        self._grown.fire()
+
+    def touch(self) -> None:
+        """Note that somebody typed: what the program does with it takes a moment."""
+        self.last_activity = time.monotonic()
+
+    def reject_incomplete(self) -> None:
+        """Note that the shell asked for more input than the line had."""
+        self._incomplete = True
+
+    def stop_as(self, state: State) -> None:
+        """Note how the end is to be called when it comes: somebody interrupts or kills the command."""
+        if self._stopping is not State.KILLED:
+            self._stopping = state
+
+    def finish(self, state: State, exit_code: int | None) -> None:
+        """Note the end. Only the first one counts."""
+        if self._ended.is_set():
+            return
+        self.exit_code = exit_code
+        self.state = self._stopping or state
+        self._ended_at = time.monotonic()
+        self._ended.set()
+        self._grown.fire()
+
+    # What callers ask.
+
+    @property
+    def is_running(self) -> bool:
+        """Tell whether the command has not ended yet."""
+        return not self._ended.is_set()
+
+    @property
+    def duration_s(self) -> float:
+        """Return how long it took, or has taken so far."""
+        return (self._ended_at or time.monotonic()) - self._started
+
+    def output(self, since: int | None = None) -> OutputSlice:
+        """Return raw output from an offset on (default: from the start), as far as the log still has it."""
+        log = self._terminal.log
+        start, end = (self.output_from, self.output_to) if self.has_begun else (log.end, log.end)
+        assert start is not None
+        assert end is not None
+        piece = log.read(min(max(start, since if since is not None else start), end), end)
+        return OutputSlice(piece.offset, piece.data, plain_text(piece.data), piece.missed, piece.end)
+
+    async def wait(self, timeout_s: float | None = None, *, until_input: bool = True) -> CommandResult:
+        """Wait for the end, for a question of the program (`until_input`), or for the time-out.
+
+        Cancelling this leaves the command running. Raises IncompleteCommand when the shell asked for more.
+        """
+        checked_time("timeout_s", timeout_s)
+        needs_input: NeedsInput | None = None
+        try:
+            if timeout_s is None:
+                needs_input = await self._settled(until_input)
+            else:
+                async with asyncio.timeout(timeout_s):
+                    needs_input = await self._settled(until_input)
+        except TimeoutError:
+            pass
+        if self._incomplete:
+            raise IncompleteCommand(self.line or "")
+        return self.result(needs_input)
+
+    async def ended(self, within_s: float) -> bool:
+        """Wait for the end, at most that long, and tell whether it came."""
+        try:
+            async with asyncio.timeout(within_s):
+                await self._ended.wait()
+        except TimeoutError:
+            return False
+        return True
+
+    async def _settled(self, until_input: bool) -> NeedsInput | None:
+        pause = _FIRST_LOOK_S
+        seen = -1
+        while not await self.ended(pause):
+            found = await self._terminal.look(self)
+            if found is not None and until_input:
+                return found
+            pause = _FIRST_LOOK_S if self.capture.total != seen else min(pause * 1.5, _LONGEST_LOOK_S)
+            seen = self.capture.total
+        return None
+
+    async def wait_for(self, pattern: str, timeout_s: float | None = None) -> re.Match[str] | None:
+        """Wait until the output matches; return the match, or None when the command ends or the time is over first."""
+        checked_time("timeout_s", timeout_s)
+        try:
+            wanted = re.compile(pattern, re.MULTILINE)
+        except re.error as exc:
+            raise InvalidPattern(pattern, str(exc)) from exc
+        try:
+            async with asyncio.timeout(timeout_s):
+                position = 0
+                while True:
+                    piece = self.output(max(self.output_from or 0, position - _PATTERN_OVERLAP))
+                    if piece.data and (found := wanted.search(piece.text)):
+                        return found
+                    position = piece.next
+                    if not self.is_running:
+                        return None
+                    await self._grown.wait()
+        except TimeoutError:
+            return None
+
+    async def events(self, interval_s: float | None = None) -> AsyncIterator[CommandEvent]:
+        """Yield output as it comes (at most one event in each interval), questions, and the result at the end."""
+        checked_time("interval_s", interval_s)
+        pause = self._terminal.settings.event_interval_s if interval_s is None else interval_s
+        position: int | None = None
+        asked: NeedsInput | None = None
+        while True:
+            running = self.is_running
+            piece = self.output(position)
+            if piece.data or piece.missed:
+                yield OutputArrived(piece.offset, piece.data, piece.text, piece.missed)
+                asked = None
+            position = piece.next if self.output_from is not None else None
+            if not running:
+                break
+            ended = await self.ended(pause)
+            if not ended and self.output_to == position:
+                needs_input = await self.next_change(repeated=asked)
+                if needs_input is not None:
+                    asked = needs_input
+                    yield InputWanted(needs_input)
+        yield Completed(self.result())
+
+    async def next_change(self, *, repeated: NeedsInput | None = None) -> NeedsInput | None:
+        """Wait for output, the end, or a question that has not been told yet."""
+        while True:
+            found = await self._terminal.look(self)
+            if found is not None and found != repeated:
+                return found
+            try:
+                async with asyncio.timeout(_LONGEST_LOOK_S if repeated else _FIRST_LOOK_S):
+                    await self._grown.wait()
+                return None
+            except TimeoutError:
+                if not self.is_running:
+                    return None
+
+    # What callers do.
+
+    def write(self, text: str | bytes) -> None:
+        """Type into the terminal while the command runs."""
+        self._check_running()
+        self._terminal.write(text)
+
+    def send_key(self, key: str) -> None:
+        """Press a key by name: enter, ctrl-c, up, f5."""
+        self._check_running()
+        self._terminal.send_key(key)
+
+    def interrupt(self) -> None:
+        """Interrupt the program as Ctrl-C would. It may take its time, or ignore it."""
+        self._check_running()
+        self._terminal.interrupt(self)
+
+    async def kill(self) -> CommandResult:
+        """Kill the command and everything it started, and return its result. Gentle first, certain at the end."""
+        self._check_running()
+        await self._terminal.kill(self)
+        return self.result()
+
+    def result(self, needs_input: NeedsInput | None = None) -> CommandResult:
+        """Return what is known now."""
+        if self._final is None:
+            result = self._terminal.result_of(self, needs_input)
+            if self.is_running:
+                return result
+            self._final = result
+            # The text is made; what it was made from can go.
+            self.capture = HeadTail(0, 0)
+        return self._final
+
+    def _check_running(self) -> None:
+        if not self.is_running:
+            raise CommandEnded(self.id)
+
+
+def build_result(command: Command, terminal: "Terminal", needs_input: NeedsInput | None) -> CommandResult:
+    """Make the result of a command as it stands."""
+    settings = terminal.settings
+    capture = command.capture
+    warnings = list(command.warnings)
+    text = model_text(
+        capture,
+        rows=terminal.size.rows,
+        max_lines=settings.output_line_limit,
+        max_chars=settings.output_character_limit,
+    )
+    shown, truncated, omitted = text.text, text.truncated, text.omitted_bytes
+    state = command.state
+    if command.is_running:
+        state = State.NEEDS_INPUT if needs_input else State.RUNNING
+        if terminal.screen.alternate:
+            shown = terminal.screen.text()
+            warnings.append("a full-screen program is running; text is its screen")
+    return CommandResult(
+        id=command.id,
+        command=command.line or "",
+        terminal=terminal.id,
+        provider="pty",
+        shell=terminal.shell,
+        state=state,
+        exit_code=command.exit_code,
+        signal=signal_of_exit_code(command.exit_code),
+        quality=terminal.quality,
+        text=shown,
+        truncated=truncated,
+        omitted_bytes=omitted,
+        total_bytes=capture.total,
+        cwd=terminal.cwd,
+        duration_s=command.duration_s,
+        needs_input=needs_input if command.is_running else None,
+        warnings=warnings,
+    )

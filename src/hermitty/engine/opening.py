@@ -1,0 +1,140 @@
+"""Opening a terminal: plan, start, wait for the integration, and what to do when it does not come."""
+
+import asyncio
+import secrets
+from collections.abc import Callable
+from typing import Literal
+
+from hermitty.config import Settings
+from hermitty.engine.terminal import Terminal
+from hermitty.errors import TerminalClosed
+from hermitty.events import Event, NoShellIntegration, TerminalOpened
+from hermitty.host.base import Host, PtySpec
+from hermitty.model import Quality, Size, TerminalId
+from hermitty.shell.dialect import Dialect, ShellOptions, Startup
+from hermitty.shell.launch import choose_shell, terminal_environment
+from hermitty.vt.screen import Screen
+
+# A shell without integration is looked at this often, until it reads its first line.
+_LOOK_S = 0.02
+
+
+async def open_terminal(
+    host: Host,
+    terminal_id: TerminalId,
+    *,
+    cwd: str,
+    shell: str | None,
+    env: dict[str, str],
+    size: Size,
+    settings: Settings,
+    new_screen: Callable[[Size], Screen],
+    emit: Callable[[Event], None],
+) -> Terminal:
+    """Open a terminal and wait until it takes commands. A failed or cancelled open leaves nothing behind."""
+    host.check_directory(cwd)
+    base = host.environment()
+    program, dialect = choose_shell(shell or settings.terminal.shell, base.get("SHELL"), host.find_program)
+    options = _options(settings)
+    nonce = secrets.token_hex(16)
+    directory = await host.make_directory(terminal_id)
+    full_env = terminal_environment(base, {**settings.terminal.env, **env})
+    integrate = not settings.terminal.shell_integration_disabled
+    startup = dialect.startup(nonce, directory, full_env, options) if integrate else Startup(args=("-i",))
+    terminal = Terminal(
+        terminal_id,
+        dialect,
+        nonce=nonce,
+        directory=directory,
+        cwd=cwd,
+        size=size,
+        screen=new_screen(size),
+        options=options,
+        settings=settings.terminal,
+        run_settings=settings.run,
+        emit=emit,
+    )
+    spec = PtySpec(
+        terminal=terminal_id,
+        program=program,
+        args=startup.args,
+        cwd=cwd,
+        # What the caller asked for wins over what the shell needs for its integration.
+        env={**full_env, **startup.env, **env},
+        size=size,
+        directory=directory,
+        files=startup.files,
+    )
+    try:
+        terminal.pty = await host.open(spec, terminal)
+    except BaseException:
+        terminal.screen.close()
+        raise
+    try:
+        await _integration(terminal, dialect, startup, settings, emit)
+    except BaseException:
+        if terminal.is_open:
+            await terminal.close("it could not be opened")
+        await terminal.finished()
+        raise
+    for name in startup.secret_files:
+        terminal.pty.drop_file(name)
+    terminal.pty.remember_program()
+    emit(TerminalOpened(terminal.id, terminal.shell, cwd, terminal.quality))
+    return terminal
+
+
+async def _integration(
+    terminal: Terminal,
+    dialect: Dialect,
+    startup: Startup,
+    settings: Settings,
+    emit: Callable[[Event], None],
+) -> None:
+    """Wait for the first prompt with our markers; without one, find out what can be used instead."""
+    limit_s = settings.terminal.shell_integration_timeout_s
+    if startup.files:
+        try:
+            async with asyncio.timeout(limit_s):
+                await terminal.prompt_is_there.wait()
+        except TimeoutError:
+            terminal.integration_failed = f"no sign of the shell integration within {limit_s:g} s"
+        if not terminal.is_open:
+            raise TerminalClosed(terminal.id, f"{terminal.closed_because} while it started")
+        if terminal.integration_failed is None:
+            terminal.quality = dialect.quality
+            return
+    else:
+        terminal.integration_failed = "the shell integration is switched off"
+    usable = dialect.is_posix and await _reads_soon(terminal, limit_s)
+    if usable:
+        terminal.use_sentinel()
+    terminal.quality = Quality.NONE
+    terminal.takes_commands = usable
+    fallback: Literal["sentinel", "pipe"] = "sentinel" if usable else "pipe"
+    emit(NoShellIntegration(terminal.id, terminal.shell, terminal.integration_failed, fallback))
+
+
+async def _reads_soon(terminal: Terminal, limit_s: float) -> bool:
+    """Tell whether the shell reads from its terminal, now or within the time a start may take."""
+    try:
+        async with asyncio.timeout(limit_s if terminal.log.end == 0 else max(0.2, limit_s / 10)):
+            while terminal.is_open and not await terminal.shell_waits():
+                await asyncio.sleep(_LOOK_S)  # the kernel does not tell when a process starts to read
+    except TimeoutError:
+        return False
+    return terminal.is_open
+
+
+def _options(settings: Settings) -> ShellOptions:
+    chosen = settings.terminal
+    return ShellOptions(
+        login=chosen.login_shell,
+        keep_history_clean=chosen.keep_history_clean,
+        command_delay_s=chosen.command_delay_s,
+        zsh_clear_eol_mark=chosen.zsh_clear_eol_mark,
+        zsh_oh_my=chosen.zsh_oh_my,
+        zsh_p10k=chosen.zsh_p10k,
+        zdotdir=chosen.zdotdir,
+        powershell_counter=chosen.powershell_counter,
+    )

@@ -1,0 +1,462 @@
+"""One shell on one PTY, with its log, its screen and the command it runs.
+
+The way in: the host calls `on_output`; bytes go to the log, to the screen, and through scanner and tracker, whose
+events `_apply` turns into facts about commands. The way out: `start` waits for the prompt and types one line, once.
+Everything that takes time belongs to a task of the terminal and ends with it.
+"""
+
+import asyncio
+import os
+import signal
+import time
+from collections.abc import Callable, Coroutine
+from typing import Any
+
+from hermitty.config import RunSettings, TerminalSettings
+from hermitty.engine.command import Command, build_result
+from hermitty.engine.waiting import judge
+from hermitty.errors import InvalidCommand, NotSupported, TerminalBusy, TerminalClosed
+from hermitty.events import CommandFinished, CommandStarted, CwdChanged, Event, TerminalEnded
+from hermitty.host.base import HostedPty, Waiting
+from hermitty.model import (
+    CommandResult,
+    ExitStatus,
+    NeedsInput,
+    Quality,
+    Size,
+    State,
+    TerminalId,
+    checked_time,
+)
+from hermitty.shell import tracker as shell
+from hermitty.shell.dialect import ENV_FILE, Dialect, ShellOptions, Submission
+from hermitty.shell.sentinel import submit_with_sentinel
+from hermitty.vt.byte_log import ByteLog
+from hermitty.vt.keys import key_bytes
+from hermitty.vt.markers import MarkerScanner
+from hermitty.vt.screen import Screen
+
+# A prompt that is slower than this after a command is not coming.
+_PROMPT_TIMEOUT_S = 30.0
+# How often the kernel is asked whether a shell without integration is back at its prompt.
+_SENTINEL_LOOK_S = 0.02
+# For so long, and in such steps, is looked for programs that an interrupt came too early for.
+_INTERRUPT_SETTLES_S = 0.5
+_INTERRUPT_LOOK_S = 0.02
+_KILLED_GRACE_S = 1.0
+_LEFTOVER_GRACE_S = 2.0
+
+
+class Terminal:
+    """A terminal that understands its commands. Made by `opening.open_terminal`."""
+
+    def __init__(
+        self,
+        terminal_id: TerminalId,
+        dialect: Dialect,
+        *,
+        nonce: str,
+        directory: str,
+        cwd: str,
+        size: Size,
+        screen: Screen,
+        options: ShellOptions,
+        settings: TerminalSettings,
+        run_settings: RunSettings,
+        emit: Callable[[Event], None],
+    ) -> None:
+        self.id = terminal_id
+        self.shell = dialect.name
+        self.dialect = dialect
+        self.settings = settings
+        self.run_settings = run_settings
+        self.cwd: str | None = cwd
+        self.quality = Quality.NONE
+        self.takes_commands = True
+        self.log = ByteLog(settings.log_bytes)
+        self.screen = screen
+        self.current: Command | None = None
+        self.last: Command | None = None
+        self.closed_because: str | None = None
+        self.prompt_is_there = asyncio.Event()
+        self.integration_failed: str | None = None
+        self.pty: HostedPty
+        self._nonce = nonce
+        self._directory = directory
+        self._options = options
+        self._emit = emit
+        self._size = size
+        self._scanner = MarkerScanner(nonce)
+        self._tracker = shell.CommandTracker(prelude=dialect.prelude)
+        self._uses_sentinel = False
+        self._hooks_lost = False
+        self._tasks: set[asyncio.Task[None]] = set()
+        self._kill_timer: asyncio.TimerHandle | None = None
+        self._closing = False
+
+    # What the host tells it.
+
+    def on_output(self, data: bytes) -> None:
+        """Take the next bytes of the PTY."""
+        self.log.append(data)
+        asked_by_program = self._tracker.phase is shell.Phase.RUNNING
+        replies = self.screen.feed(data)
+        for piece in self._scanner.feed(data):
+            for event in self._tracker.feed(piece):
+                self._apply(event)
+        # A program that asked and left must not have the answer typed at the shell's prompt.
+        if replies and (not asked_by_program or self._tracker.phase is shell.Phase.RUNNING):
+            self.pty.write(replies)
+
+    def on_exit(self, status: ExitStatus) -> None:
+        """Note that the shell is gone; end what depends on it."""
+        for piece in self._scanner.flush():
+            for event in self._tracker.feed(piece):
+                self._apply(event)
+        reason = f"its shell {status}"
+        command = self.current
+        if command is not None:
+            command.warnings.append(f"terminal {self.id} is closed: {reason}")
+            # A shell that exits in an orderly way has run `exit`, or `exec`, or stopped at an error (set -e): its
+            # code is the line's code. One that was killed takes the line's fate with it.
+            state = State.DONE if status.code is not None else State.LOST
+            self._end_command(command, state, status.code)
+        self._retire(reason)
+
+    # What callers ask and do.
+
+    @property
+    def size(self) -> Size:
+        """Return columns and rows."""
+        return self._size
+
+    @property
+    def is_open(self) -> bool:
+        """Tell whether the terminal can be used."""
+        return self.closed_because is None
+
+    @property
+    def is_busy(self) -> bool:
+        """Tell whether a command runs, an agent's or a person's."""
+        return self.current is not None
+
+    async def start(self, line: str, *, kill_after_s: float | None = None) -> Command:
+        """Send a command to the shell, once, and return its handle as soon as it is sent.
+
+        Cancelling before the line was sent sends nothing and leaves the terminal idle.
+        """
+        checked_line(line)
+        checked_time("kill_after_s", kill_after_s)
+        command = await self._send(line, "agent", lambda: self._submission(line))
+        if kill_after_s is not None and not line.lstrip().startswith(self.run_settings.kill_exempt or ("\0",)):
+            loop = asyncio.get_running_loop()
+            self._kill_timer = loop.call_later(kill_after_s, self._time_is_over, command, kill_after_s)
+        return command
+
+    async def run(self, line: str, *, wait_s: float | None = None, kill_after_s: float | None = None) -> CommandResult:
+        """Run a command and wait for its end, a question, or `wait_s`; then it goes on in the background.
+
+        Cancelling kills the command: whoever cancels has nobody left to stop it.
+        """
+        checked_time("wait_s", wait_s)
+        command = await self.start(line, kill_after_s=kill_after_s)
+        try:
+            return await command.wait(wait_s)
+        except asyncio.CancelledError:
+            self.abandon(command)
+            raise
+
+    def write(self, text: str | bytes) -> None:
+        """Type into the terminal, whatever it is doing."""
+        self._check_open()
+        if self.current is not None:
+            self.current.touch()
+        self.pty.write(text.encode("utf-8", "surrogateescape") if isinstance(text, str) else text)
+
+    def send_key(self, key: str) -> None:
+        """Press a key by name."""
+        self.write(key_bytes(key, application_cursor=self.screen.application_cursor_keys))
+
+    def resize(self, cols: int, rows: int) -> None:
+        """Change the size; programs are told."""
+        size = Size.checked(cols, rows)
+        self._check_open()
+        self._size = size
+        report = self.screen.resize(size)
+        self.pty.resize(size)
+        if report:
+            self.pty.write(report)
+
+    def interrupt(self, command: Command) -> None:
+        """Interrupt the program in front, as Ctrl-C would, even when it switched the terminal's signals off."""
+        command.stop_as(State.INTERRUPTED)
+        self.pty.discard_input()
+        self._spawn(self._interrupt(command))
+
+    async def kill(self, command: Command) -> None:
+        """End a command and everything it started: ask, then insist, then make sure."""
+        command.stop_as(State.KILLED)
+        self.pty.discard_input()
+        self._spawn(self._interrupt(command))
+        gone = await command.ended(self.run_settings.interrupt_grace_s)
+        if not gone:
+            await self.pty.signal_since(command.mark, signal.SIGTERM)
+            gone = await command.ended(self.run_settings.terminate_grace_s)
+        await self._kill_leftovers(command)
+        if not gone and not await command.ended(_KILLED_GRACE_S):
+            # What runs is the shell itself, and it does not listen. Nothing less than its end will do.
+            await self.close(f"`{command.line}` could not be stopped without its shell")
+
+    def abandon(self, command: Command) -> None:
+        """Kill a command in the background: whoever waited for it was cancelled."""
+        if command.is_running and self.is_open:
+            self._spawn(self.kill(command))
+
+    async def environment(self) -> dict[str, str]:
+        """Return the variables the shell exports, as they were after its last command."""
+        self._check_open()
+        dump_line = self.dialect.dump_environment(self._directory)
+        if dump_line is not None:
+            await (await self._send(dump_line, "internal", lambda: self._submission(dump_line))).wait()
+        return self.dialect.parse_environment(self.pty.get_file(ENV_FILE) or b"")
+
+    async def close(self, reason: str = "it was closed") -> None:
+        """End the shell and everything started from it. A second close raises TerminalClosed."""
+        if self._closing:
+            raise TerminalClosed(self.id, self.closed_because or reason)
+        self._closing = True
+        if (command := self.current) is not None:
+            command.stop_as(State.KILLED)
+            command.warnings.append(f"terminal {self.id} is closed: {reason}")
+            self._end_command(command, State.KILLED, None)
+        self._retire(reason)
+        await self.finished()
+
+    async def finished(self) -> None:
+        """Wait until everything of a closed terminal is gone."""
+        while others := self._tasks - {asyncio.current_task()}:
+            await asyncio.wait(others)
+
+    # What happens inside.
+
+    async def look(self, command: Command) -> NeedsInput | None:
+        """Ask the kernel what the program in front is doing; notice an end that no marker told."""
+        if not command.is_running or not self.is_open:
+            return None
+        state = await self.pty.inspect()
+        quiet_s = time.monotonic() - command.last_activity
+        if self._uses_sentinel and command.has_begun and state.shell_in_front and quiet_s >= _SENTINEL_LOOK_S:
+            if state.waiting in (Waiting.READING, Waiting.POLLING):
+                command.warnings.append("the shell is back at its prompt, but did not tell the exit code")
+                self.cwd = state.cwd or self.cwd
+                self._end_command(command, State.DONE, None)
+            return None
+        if not command.has_begun:
+            return None
+        last_line = command.output(max(0, self.log.end - 4096)).text.rpartition("\n")[2]
+        return judge(state, quiet_s=quiet_s, last_line=last_line, full_screen=self.screen.alternate)
+
+    def use_sentinel(self) -> None:
+        """Go on without integration: commands are wrapped, and the prompt is seen from outside."""
+        self._uses_sentinel = True
+        self.quality = Quality.NONE
+
+    async def shell_waits(self) -> bool:
+        """Tell whether the shell itself reads from the terminal; without knowledge of the kernel, assume so."""
+        state = await self.pty.inspect()
+        if state.waiting is Waiting.UNKNOWN:
+            return True
+        return bool(state.shell_in_front) and state.waiting is not Waiting.NO
+
+    def result_of(self, command: Command, needs_input: NeedsInput | None) -> CommandResult:
+        """Make the result of one of its commands."""
+        return build_result(command, self, needs_input)
+
+    def _submission(self, line: str) -> Submission:
+        if self._uses_sentinel:
+            return submit_with_sentinel(line, self._directory, self._nonce)
+        return self.dialect.submit(line, self._directory, self._options)
+
+    async def _send(self, line: str, origin: str, plan: Callable[[], Submission]) -> Command:
+        self._check_open()
+        if not self.takes_commands:
+            raise NotSupported(
+                f"terminal {self.id} has no shell integration ({self.integration_failed}); it can be typed into, "
+                "but commands cannot be run in it; use the pipe provider"
+            )
+        if self.current is not None:
+            raise TerminalBusy(self.id, self.current.line)
+        command = self.current = Command(self, line, "agent" if origin == "agent" else "internal")
+        try:
+            await self._prompt()
+            if self._hooks_lost:
+                await self._recover_hooks()
+            submission = plan()
+            for name, data in submission.files.items():
+                self.pty.put_file(name, data)
+            command.mark = self.pty.mark()
+            self._tracker.submitted()
+            self.prompt_is_there.clear()
+            self.pty.write(submission.keys)
+        except BaseException:
+            if self.current is command:
+                self.current = None
+            raise
+        if command.origin == "agent":
+            self._emit(CommandStarted(self.id, command.id, line, "agent"))
+        return command
+
+    async def _prompt(self) -> None:
+        """Wait until a line can be typed."""
+        if self._uses_sentinel:
+            while not await self.shell_waits():
+                await asyncio.sleep(_SENTINEL_LOOK_S)  # the kernel does not tell when a process starts to read
+        elif not self.prompt_is_there.is_set():
+            try:
+                async with asyncio.timeout(_PROMPT_TIMEOUT_S):
+                    await self.prompt_is_there.wait()
+            except TimeoutError:
+                raise TerminalBusy(self.id, "its prompt, which does not come back") from None
+        self._check_open()
+
+    async def _recover_hooks(self) -> None:
+        self._hooks_lost = False
+        submission = self.dialect.recover(self._directory, self._options)
+        if submission is None:
+            return
+        self._tracker.submitted()
+        self.prompt_is_there.clear()
+        self.pty.write(submission.keys)
+        await self._prompt()
+
+    def _apply(self, event: shell.Event) -> None:
+        match event:
+            case shell.Output(offset, data):
+                if self.current is not None:
+                    self.current.take(offset, data)
+            case shell.CommandBegan(offset, line):
+                self._command_began(offset, line)
+            case shell.CommandFinished():
+                self._command_finished(event)
+            case shell.PromptReady():
+                self.prompt_is_there.set()
+            case shell.MoreInputWanted():
+                if self.current is not None:
+                    self.current.reject_incomplete()
+                    self.pty.write(b"\x03")
+            case shell.PropertyReported(name, value):
+                self._property(name, value)
+
+    def _command_began(self, offset: int, line: str | None) -> None:
+        self.prompt_is_there.clear()
+        if self.current is None:
+            self.current = Command(self, line, "user")
+            self.current.mark = self.pty.mark()
+            self._emit(CommandStarted(self.id, self.current.id, line, "user"))
+        if not self.current.has_begun:
+            self.current.begin(offset)
+
+    def _command_finished(self, event: shell.CommandFinished) -> None:
+        self._hooks_lost = event.hooks_lost
+        command = self.current
+        if command is None:
+            return
+        if command.origin == "user" and event.line is not None:
+            command.line = event.line
+        if not command.has_begun:
+            command.begin(event.offset)
+        if not event.ran and event.exit_code is not None:
+            command.warnings.append("the shell ran nothing: the line holds no command")
+        exit_code = event.exit_code if event.ran else None
+        if self._uses_sentinel:
+            self._spawn(self._end_sentinel(command, exit_code))
+        else:
+            self._end_command(command, State.DONE, exit_code)
+
+    async def _end_sentinel(self, command: Command, exit_code: int | None) -> None:
+        self.cwd = (await self.pty.inspect()).cwd or self.cwd
+        self._end_command(command, State.DONE, exit_code)
+
+    def _end_command(self, command: Command, state: State, exit_code: int | None) -> None:
+        if self._kill_timer is not None:
+            self._kill_timer.cancel()
+            self._kill_timer = None
+        self.current = None
+        command.finish(state, exit_code)
+        if command.origin != "internal":
+            self.last = command
+            self._emit(CommandFinished(self.id, command.id, command.line, command.origin, exit_code))
+
+    def _property(self, name: str, value: bytes) -> None:
+        if name == "Cwd":
+            cwd = os.fsdecode(value)
+            if cwd != self.cwd:
+                self.cwd = cwd
+                self._emit(CwdChanged(self.id, cwd))
+        elif name == "Prompt" and value == b"lost":
+            self._retire("its standard error was redirected, and the prompt with it")
+        elif name == "Integration" and value == b"none":
+            self.integration_failed = f"this {self.shell} is too old or too restricted for the integration"
+            self.prompt_is_there.set()
+
+    def _time_is_over(self, command: Command, limit_s: float) -> None:
+        self._kill_timer = None
+        if command.is_running:
+            command.warnings.append(f"killed: it ran longer than {limit_s:g} s")
+            self._spawn(self.kill(command))
+
+    async def _kill_leftovers(self, command: Command) -> None:
+        """Kill what the command started and left behind, `setsid` children too, until nothing is left."""
+        deadline = time.monotonic() + _LEFTOVER_GRACE_S
+        while self.is_open and await self.pty.signal_since(command.mark, signal.SIGKILL):
+            if time.monotonic() > deadline:
+                command.warnings.append("some processes of this command could not be killed")
+                return
+            await asyncio.sleep(0.005)  # nothing tells when somebody else's child is gone
+
+    async def _interrupt(self, command: Command) -> None:
+        """Interrupt the group in front, and those that take its place: a shell may have been about to start one.
+
+        A signal that reaches the shell between two steps of a line is forgotten when the next step starts.
+        """
+        interrupted: set[int] = set()
+        deadline = time.monotonic() + _INTERRUPT_SETTLES_S
+        while command.is_running and self.is_open:
+            group = self.pty.signal_foreground(signal.SIGINT, unless=interrupted)
+            if group is not None:
+                interrupted.add(group)
+            if time.monotonic() > deadline or await command.ended(_INTERRUPT_LOOK_S):
+                return
+
+    def _retire(self, reason: str) -> None:
+        """Take the terminal out of use and free what it holds, once the command that did it is told its end."""
+        if self.closed_because is not None:
+            return
+        self.closed_because = reason
+        self.prompt_is_there.set()
+        self._emit(TerminalEnded(self.id, reason))
+        self._spawn(self._free())
+
+    async def _free(self) -> None:
+        await self.pty.close()
+        self.screen.close()
+
+    def _spawn(self, work: Coroutine[Any, Any, None]) -> None:
+        task = asyncio.get_running_loop().create_task(work)
+        self._tasks.add(task)
+        task.add_done_callback(self._tasks.discard)
+
+    def _check_open(self) -> None:
+        if self.closed_because is not None:
+            raise TerminalClosed(self.id, self.closed_because)
+
+
+def checked_line(line: str) -> str:
+    """Return a command line that a shell can be given, or raise InvalidCommand."""
+    if not isinstance(line, str):
+        raise InvalidCommand(f"a command is text, not {type(line).__name__}")
+    if "\0" in line:
+        raise InvalidCommand("a command cannot contain NUL bytes")
+    if not line.strip():
+        raise InvalidCommand("the command is empty")
+    return line

@@ -1,0 +1,200 @@
+"""What can go wrong with a request, as one tree.
+
+A command that fails, times out or is interrupted is a *result*; these are for requests that cannot be carried out.
+
+    HermittyError                  code
+    ├── InvalidRequest             invalid_request     the caller asked for something that makes no sense
+    │   ├── InvalidCommand         invalid_command     empty, NUL bytes
+    │   ├── InvalidDirectory       invalid_directory   cwd is missing or is not a directory
+    │   ├── InvalidSize            invalid_size        a screen of 0x0, or larger than any terminal
+    │   ├── InvalidTime            invalid_time        negative, not a number
+    │   ├── InvalidPattern         invalid_pattern     a regular expression that does not compile
+    │   ├── UnknownShell           unknown_shell       names what was found instead
+    │   └── UnknownKey             unknown_key         send_key with a name nobody knows
+    ├── IncompleteCommand          incomplete_command  the shell waits for the rest (open quote, heredoc)
+    ├── TerminalBusy               terminal_busy       names the command that runs
+    ├── TerminalClosed             terminal_closed     says why it ended
+    ├── TerminalNotFound           terminal_not_found
+    ├── CommandEnded               command_ended       input for a command that is over
+    ├── InputOverflow              input_overflow      more typed than the program reads
+    ├── HostUnavailable            host_unavailable    the machine refused a process, a PTY or a descriptor
+    ├── NotSupported               not_supported       not possible on this platform; says what is
+    └── InvalidSettings            invalid_settings    names the file and the setting
+"""
+
+from collections.abc import Sequence
+from typing import ClassVar
+
+
+class HermittyError(Exception):
+    """The root of every error that hermitty raises on purpose."""
+
+    code: ClassVar[str] = "error"
+
+    def __init__(self, message: str) -> None:
+        super().__init__(message)
+        self.message = message
+
+
+class InvalidRequest(HermittyError, ValueError):
+    """The request makes no sense; nothing was changed."""
+
+    code = "invalid_request"
+
+
+class InvalidCommand(InvalidRequest):
+    """The command line cannot be given to any shell."""
+
+    code = "invalid_command"
+
+
+class InvalidDirectory(InvalidRequest):
+    """The working directory is missing, is not a directory, or may not be entered."""
+
+    code = "invalid_directory"
+
+    def __init__(self, path: str, problem: str) -> None:
+        super().__init__(f"working directory {path!r} {problem}")
+        self.path = path
+        self.problem = problem
+
+
+class InvalidSize(InvalidRequest):
+    """A terminal cannot have this size."""
+
+    code = "invalid_size"
+
+    def __init__(self, cols: int, rows: int, limit: int) -> None:
+        super().__init__(f"a terminal of {cols}x{rows} is not possible; use 1 to {limit} columns and rows")
+        self.cols = cols
+        self.rows = rows
+
+
+class InvalidTime(InvalidRequest):
+    """A duration is negative or not a number."""
+
+    code = "invalid_time"
+
+    def __init__(self, name: str, value: float) -> None:
+        super().__init__(f"{name} must be a number of seconds, zero or more, not {value!r}")
+        self.name = name
+        self.value = value
+
+
+class InvalidPattern(InvalidRequest):
+    """A regular expression does not compile."""
+
+    code = "invalid_pattern"
+
+    def __init__(self, pattern: str, problem: str) -> None:
+        super().__init__(f"pattern {pattern!r} is not a regular expression: {problem}")
+        self.pattern = pattern
+
+
+class UnknownShell(InvalidRequest):
+    """No such shell on this machine, or not one hermitty can drive."""
+
+    code = "unknown_shell"
+
+    def __init__(self, name: str, found: Sequence[str]) -> None:
+        there = ", ".join(found) or "none"
+        super().__init__(f"shell {name!r} was not found or is not known; found here: {there}")
+        self.name = name
+        self.found = tuple(found)
+
+
+class UnknownKey(InvalidRequest):
+    """A key name that does not exist."""
+
+    code = "unknown_key"
+
+    def __init__(self, key: str) -> None:
+        super().__init__(f"unknown key {key!r}; use one character, or a name such as enter, tab, up, f5, ctrl-c, alt-x")
+        self.key = key
+
+
+class IncompleteCommand(HermittyError):
+    """The shell read the whole line and still waits for more; nothing of it ran, and the line was given up."""
+
+    code = "incomplete_command"
+
+    def __init__(self, command: str) -> None:
+        super().__init__(
+            "the command is not complete: the shell waits for the rest of it (an open quote, bracket or heredoc?); "
+            "it was given up and nothing ran"
+        )
+        self.command = command
+
+
+class TerminalBusy(HermittyError):
+    """The terminal already runs a command."""
+
+    code = "terminal_busy"
+
+    def __init__(self, terminal_id: str, command: str | None) -> None:
+        doing = f"busy with `{command}`" if command else "busy"
+        super().__init__(f"terminal {terminal_id} is {doing}; wait, interrupt it or open another")
+        self.terminal_id = terminal_id
+        self.command = command
+
+
+class TerminalClosed(HermittyError):
+    """The terminal is gone."""
+
+    code = "terminal_closed"
+
+    def __init__(self, terminal_id: str, reason: str) -> None:
+        super().__init__(f"terminal {terminal_id} is closed: {reason}")
+        self.terminal_id = terminal_id
+        self.reason = reason
+
+
+class TerminalNotFound(HermittyError):
+    """No terminal has this id."""
+
+    code = "terminal_not_found"
+
+    def __init__(self, terminal_id: str, known: Sequence[str] = ()) -> None:
+        there = ", ".join(known) or "none"
+        super().__init__(f"no terminal {terminal_id!r}; there are: {there}")
+        self.terminal_id = terminal_id
+
+
+class CommandEnded(HermittyError):
+    """Input or a signal was meant for a command that is over."""
+
+    code = "command_ended"
+
+    def __init__(self, command_id: str) -> None:
+        super().__init__(f"command {command_id} has ended; nothing was sent")
+        self.command_id = command_id
+
+
+class InputOverflow(HermittyError):
+    """The program does not read, and what waits for it has reached the limit; the new input was not taken."""
+
+    code = "input_overflow"
+
+    def __init__(self, terminal_id: str, waiting: int, limit: int) -> None:
+        super().__init__(
+            f"terminal {terminal_id} has {waiting} bytes of unread input (limit {limit}); its program does not read"
+        )
+        self.terminal_id = terminal_id
+
+
+class HostUnavailable(HermittyError):
+    """The operating system refused a process, a PTY or a descriptor."""
+
+    code = "host_unavailable"
+
+
+class NotSupported(HermittyError):
+    """Not possible on this platform or with this provider."""
+
+    code = "not_supported"
+
+
+class InvalidSettings(HermittyError):
+    """A setting has a value it cannot have."""
+
+    code = "invalid_settings"

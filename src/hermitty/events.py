@@ -1,0 +1,95 @@
+"""What subscribers are told."""
+
+from dataclasses import dataclass
+from typing import Literal
+
+from hermitty.model import CommandId, CommandResult, NeedsInput, Quality, TerminalId
+
+Source = Literal["agent", "user"]
+
+
+@dataclass(frozen=True, slots=True)
+class TerminalOpened:
+    """A terminal is there and usable."""
+
+    terminal: TerminalId
+    shell: str
+    cwd: str
+    quality: Quality
+
+
+@dataclass(frozen=True, slots=True)
+class TerminalEnded:
+    """A terminal is gone."""
+
+    terminal: TerminalId
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class NoShellIntegration:
+    """The integration did not come up; what is used instead is in `fallback`."""
+
+    terminal: TerminalId
+    shell: str
+    reason: str
+    fallback: Literal["sentinel", "pipe"]
+
+
+@dataclass(frozen=True, slots=True)
+class CommandStarted:
+    """A command runs, started by an agent or typed by a person. `command` may not be known before its end."""
+
+    terminal: TerminalId
+    command_id: CommandId
+    command: str | None
+    source: Source
+
+
+@dataclass(frozen=True, slots=True)
+class CommandFinished:
+    """A command is over."""
+
+    terminal: TerminalId
+    command_id: CommandId
+    command: str | None
+    source: Source
+    exit_code: int | None
+
+
+@dataclass(frozen=True, slots=True)
+class CwdChanged:
+    """A terminal's shell changed its directory."""
+
+    terminal: TerminalId
+    cwd: str
+
+
+Event = TerminalOpened | TerminalEnded | NoShellIntegration | CommandStarted | CommandFinished | CwdChanged
+
+
+@dataclass(frozen=True, slots=True)
+class OutputArrived:
+    """A running command printed something. `text` is for reading; `data` are the raw bytes from `offset` on."""
+
+    offset: int
+    data: bytes
+    text: str
+    missed: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class InputWanted:
+    """A running command waits for somebody to type."""
+
+    needs_input: NeedsInput
+
+
+@dataclass(frozen=True, slots=True)
+class Completed:
+    """A command is over; nothing follows."""
+
+    result: CommandResult
+
+
+CommandEvent = OutputArrived | InputWanted | Completed

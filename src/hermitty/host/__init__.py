@@ -1,0 +1,1 @@
+"""Who owns the PTYs: one protocol, several owners."""

@@ -1,0 +1,173 @@
+"""The seam between terminals and whoever owns their PTYs: this process, a daemon, another machine.
+
+A host knows bytes, sizes, files and processes, never what they mean. Output and the end arrive through a `Sink`, in
+order, called from the event loop; everything that must ask the operating system is a method of the hosted thing,
+because only its host can answer.
+"""
+
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass, field
+from enum import Enum, auto
+from typing import Literal, Protocol
+
+from hermitty.model import ExitStatus, Size, TerminalId
+
+Stream = Literal["stdout", "stderr"]
+
+
+@dataclass(frozen=True, slots=True)
+class PtySpec:
+    """One program to start on a new PTY. `directory` comes from `Host.make_directory`."""
+
+    terminal: TerminalId
+    program: str
+    args: tuple[str, ...]
+    cwd: str
+    env: Mapping[str, str]
+    size: Size
+    directory: str
+    files: Mapping[str, bytes] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class PipeSpec:
+    """One program to start with pipes instead of a PTY."""
+
+    owner: str  # marks the processes of this run, so that all of them can be found
+    argv: tuple[str, ...]
+    cwd: str
+    env: Mapping[str, str]
+    stdin: bool = False  # whether somebody will write to it; otherwise it reads an empty file
+
+
+class Waiting(Enum):
+    """What the programs in the foreground do with their terminal."""
+
+    UNKNOWN = auto()  # this platform, or this process, does not tell
+    NO = auto()
+    READING = auto()  # one is blocked in read on the terminal
+    POLLING = auto()  # one is blocked in poll, select or epoll; perhaps on the terminal
+
+
+@dataclass(frozen=True, slots=True)
+class TtyState:
+    """What the operating system knows of a terminal right now."""
+
+    waiting: Waiting = Waiting.UNKNOWN
+    shell_in_front: bool | None = None  # no program of a command holds the terminal
+    shell_replaced: bool = False  # the shell's process runs another program now (exec)
+    echo: bool = True
+    canonical: bool = True
+    cwd: str | None = None
+
+
+class Sink(Protocol):
+    """Receives what a PTY does. Called from the event loop; must not block."""
+
+    def on_output(self, data: bytes) -> None:
+        """Take the next bytes."""
+
+    def on_exit(self, status: ExitStatus) -> None:
+        """Note that the shell is gone. All of its output has been delivered."""
+
+
+class HostedPty(Protocol):
+    """One PTY and its shell, owned by a host."""
+
+    @property
+    def pid(self) -> int:
+        """Return the process id of the shell on its host."""
+
+    def write(self, data: bytes) -> None:
+        """Queue input. Raises InputOverflow when the program has not read for too long."""
+
+    def discard_input(self) -> None:
+        """Forget queued input that the kernel has not taken yet."""
+
+    def resize(self, size: Size) -> None:
+        """Change the window size; programs get SIGWINCH."""
+
+    def put_file(self, name: str, data: bytes) -> None:
+        """Write a file of the private directory."""
+
+    def get_file(self, name: str) -> bytes | None:
+        """Read a file of the private directory, or None when it is not there."""
+
+    def drop_file(self, name: str) -> None:
+        """Delete a file of the private directory, if it is there."""
+
+    def mark(self) -> int:
+        """Return the host's idea of now, to tell the processes of one command from older ones."""
+
+    def remember_program(self) -> None:
+        """Note what the shell's process runs now, so that `inspect` can tell when it is replaced."""
+
+    async def inspect(self) -> TtyState:
+        """Ask the operating system what the terminal is doing."""
+
+    def signal_foreground(self, number: int, *, unless: Collection[int] = ()) -> int | None:
+        """Send a signal to the process group in front, as the terminal's keys would, and return that group.
+
+        Groups in `unless` get none.
+        """
+
+    async def signal_since(self, mark: int, number: int) -> int:
+        """Send a signal to every process of this terminal that started after `mark`; return how many there were."""
+
+    async def close(self) -> None:
+        """End the shell and everything that was started from it, and free the PTY."""
+
+
+class ProcessSink(Protocol):
+    """Receives what a piped process does."""
+
+    def on_output(self, stream: Stream, data: bytes) -> None:
+        """Take the next bytes of a stream."""
+
+    def on_exit(self, status: ExitStatus) -> None:
+        """Note that the process is gone and both streams were read as far as they go."""
+
+
+class HostedProcess(Protocol):
+    """One process without a terminal, owned by a host."""
+
+    @property
+    def pid(self) -> int:
+        """Return the process id on its host."""
+
+    def write(self, data: bytes) -> None:
+        """Queue input."""
+
+    def close_input(self) -> None:
+        """End the input once what is queued has been written."""
+
+    async def signal(self, number: int) -> int:
+        """Send a signal to the process and everything it started; return how many processes there were."""
+
+    async def close(self) -> None:
+        """Kill what is left and free the pipes."""
+
+
+class Host(Protocol):
+    """Owns PTYs and processes."""
+
+    async def make_directory(self, terminal: TerminalId) -> str:
+        """Make a private directory for one terminal; the host deletes it when the terminal closes or fails to open."""
+
+    async def open(self, spec: PtySpec, sink: Sink) -> HostedPty:
+        """Start a program on a new PTY. A failed open leaves nothing behind."""
+
+    async def start(self, spec: PipeSpec, sink: ProcessSink) -> HostedProcess:
+        """Start a program with pipes."""
+
+    def find_program(self, name: str) -> str | None:
+        """Return the path of a program on this host."""
+
+    def check_directory(self, path: str) -> None:
+        """Raise InvalidDirectory unless `path` is a directory that can be entered."""
+
+    def environment(self) -> dict[str, str]:
+        """Return the environment that new programs start from."""
+
+    async def aclose(self) -> None:
+        """Close everything."""

@@ -1,0 +1,68 @@
+"""Private directories for terminals, in memory where the system has such a place.
+
+Each host has one directory that only its user can enter. A lock file inside says that its owner lives; what a killed
+owner left behind is removed by the next one.
+"""
+
+import contextlib
+import fcntl
+import os
+import shutil
+import tempfile
+from pathlib import Path
+
+_PREFIX = "hermitty-"
+_LOCK = "lock"
+
+
+class PrivateDirectories:
+    """Makes and removes directories of mode 0700."""
+
+    def __init__(self) -> None:
+        self._root: Path | None = None
+        self._lock = -1
+
+    def make(self, name: str) -> Path:
+        """Make a directory for one terminal."""
+        directory = self._make_root() / name
+        directory.mkdir(mode=0o700)
+        return directory
+
+    def remove(self, directory: Path) -> None:
+        """Remove a terminal's directory and everything in it."""
+        shutil.rmtree(directory, ignore_errors=True)
+
+    def close(self) -> None:
+        """Remove everything."""
+        if self._root is not None:
+            shutil.rmtree(self._root, ignore_errors=True)
+            os.close(self._lock)
+            self._root = None
+
+    def _make_root(self) -> Path:
+        if self._root is None:
+            base = _base()
+            _remove_abandoned(base)
+            root = Path(tempfile.mkdtemp(prefix=f"{_PREFIX}{os.getuid()}-", dir=base))
+            self._lock = os.open(root / _LOCK, os.O_CREAT | os.O_RDWR | os.O_CLOEXEC, 0o600)
+            fcntl.flock(self._lock, fcntl.LOCK_EX)
+            self._root = root
+        return self._root
+
+
+def _base() -> Path:
+    memory = Path("/dev/shm")
+    return memory if memory.is_dir() and os.access(memory, os.W_OK | os.X_OK) else Path(tempfile.gettempdir())
+
+
+def _remove_abandoned(base: Path) -> None:
+    for root in base.glob(f"{_PREFIX}{os.getuid()}-*"):
+        with contextlib.suppress(OSError):
+            if root.is_symlink() or root.stat().st_uid != os.getuid():
+                continue
+            lock = os.open(root / _LOCK, os.O_RDWR | os.O_CLOEXEC | os.O_NOFOLLOW)
+            try:
+                fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                shutil.rmtree(root, ignore_errors=True)
+            finally:
+                os.close(lock)

@@ -1,0 +1,247 @@
+"""A host in this very process."""
+
+import asyncio
+import contextlib
+import os
+import resource
+import secrets
+import shutil
+from collections.abc import Sequence
+from pathlib import Path
+
+from hermitty.errors import InvalidDirectory
+from hermitty.host.base import (
+    HostedProcess,
+    HostedPty,
+    PipeSpec,
+    ProcessSink,
+    PtySpec,
+    Sink,
+    TtyState,
+    Waiting,
+)
+from hermitty.host.directories import PrivateDirectories
+from hermitty.model import ExitStatus, TerminalId
+from hermitty.pty import foreground, processes
+from hermitty.pty.pipes import PipeProcess
+from hermitty.pty.posix import PosixPty
+from hermitty.pty.spawn import inherited_descriptors
+
+
+class LocalHost:
+    """Owns PTYs and processes directly. Everything ends with it."""
+
+    def __init__(self) -> None:
+        self._directories = PrivateDirectories()
+        self._ptys: set[LocalPty] = set()
+        self._processes: set[LocalProcess] = set()
+        self._descriptor_limit = _raise_descriptor_limit()
+        self._inherited = inherited_descriptors()
+        # Ids are unique in one host only; other hosts on this machine have a t_1 too.
+        self._token = secrets.token_hex(8)
+
+    async def make_directory(self, terminal: TerminalId) -> str:
+        """Make a private directory for one terminal."""
+        return str(self._directories.make(terminal))
+
+    async def open(self, spec: PtySpec, sink: Sink) -> HostedPty:
+        """Start a program on a new PTY."""
+        directory = Path(spec.directory)
+        try:
+            for name, data in spec.files.items():
+                _write_private(directory / name, data)
+            pty = PosixPty(
+                spec.terminal,
+                (spec.program, *spec.args),
+                owner=self._owner(spec.terminal),
+                cwd=spec.cwd,
+                env=spec.env,
+                size=spec.size,
+                descriptor_limit=self._descriptor_limit,
+                inherited=self._inherited,
+                on_output=sink.on_output,
+                on_exit=sink.on_exit,
+            )
+        except BaseException:
+            self._directories.remove(directory)
+            raise
+        hosted = LocalPty(self, pty, directory)
+        self._ptys.add(hosted)
+        return hosted
+
+    async def start(self, spec: PipeSpec, sink: ProcessSink) -> HostedProcess:
+        """Start a program with pipes."""
+        process = LocalProcess(self, spec, sink, self._owner(spec.owner), self._descriptor_limit, self._inherited)
+        self._processes.add(process)
+        return process
+
+    @staticmethod
+    def find_program(name: str) -> str | None:
+        """Return the path of a program."""
+        return shutil.which(name)
+
+    def check_directory(self, path: str) -> None:
+        """Raise InvalidDirectory unless `path` can be entered."""
+        if not os.path.isdir(path):
+            raise InvalidDirectory(path, "is not a directory" if os.path.lexists(path) else "does not exist")
+        if not os.access(path, os.X_OK):
+            raise InvalidDirectory(path, "may not be entered (permission denied)")
+
+    def environment(self) -> dict[str, str]:
+        """Return this process's environment."""
+        return dict(os.environ)
+
+    def forget(self, hosted: "LocalPty | LocalProcess") -> None:
+        """Let go of something that closed itself."""
+        if isinstance(hosted, LocalPty):
+            self._ptys.discard(hosted)
+            self._directories.remove(hosted.directory)
+        else:
+            self._processes.discard(hosted)
+
+    async def aclose(self) -> None:
+        """Close everything."""
+        await asyncio.gather(*(pty.close() for pty in self._ptys))
+        await asyncio.gather(*(process.close() for process in self._processes))
+        self._directories.close()
+
+    def _owner(self, name: str) -> str:
+        return f"{self._token}.{name}"
+
+
+class LocalPty:
+    """A `HostedPty` in this process."""
+
+    def __init__(self, host: LocalHost, pty: PosixPty, directory: Path) -> None:
+        self._host = host
+        self._pty = pty
+        self.directory = directory
+        self.pid = pty.pid
+        self.write = pty.write
+        self.discard_input = pty.discard_input
+        self.resize = pty.resize
+        self.signal_foreground = pty.signal_foreground
+
+    def put_file(self, name: str, data: bytes) -> None:
+        """Write a file of the private directory."""
+        _write_private(self.directory / name, data)
+
+    def get_file(self, name: str) -> bytes | None:
+        """Read a file of the private directory."""
+        try:
+            return (self.directory / name).read_bytes()
+        except FileNotFoundError:
+            return None
+
+    def drop_file(self, name: str) -> None:
+        """Delete a file of the private directory."""
+        with contextlib.suppress(FileNotFoundError):
+            (self.directory / name).unlink()
+
+    def mark(self) -> int:
+        """Return now, in the kernel's ticks."""
+        return processes.ticks_now()
+
+    def remember_program(self) -> None:
+        """Note what the shell's process runs now."""
+        self._pty.remember_program()
+
+    async def inspect(self) -> TtyState:
+        """Ask the kernel."""
+        echo, canonical = self._pty.modes()
+        group = self._pty.foreground_group()
+        blocked = self._pty.blocked()
+        if blocked is None:
+            waiting = Waiting.UNKNOWN
+        else:
+            reading, polling = blocked
+            waiting = Waiting.READING if reading else Waiting.POLLING if polling else Waiting.NO
+        return TtyState(
+            waiting=waiting,
+            shell_in_front=None if group is None else group == self.pid,
+            shell_replaced=self._pty.is_replaced,
+            echo=echo,
+            canonical=canonical,
+            cwd=foreground.working_directory(self.pid),
+        )
+
+    async def signal_since(self, mark: int, number: int) -> int:
+        """Signal the processes that started after `mark`."""
+        return self._pty.signal_since(mark, number)
+
+    async def close(self) -> None:
+        """End everything of this terminal."""
+        await self._pty.close()
+        self._host.forget(self)
+
+
+class LocalProcess:
+    """A `HostedProcess` in this process."""
+
+    def __init__(
+        self,
+        host: LocalHost,
+        spec: PipeSpec,
+        sink: ProcessSink,
+        owner: str,
+        limit: int | None,
+        inherited: Sequence[int],
+    ) -> None:
+        self._host = host
+        self._sink = sink
+        self._process = PipeProcess(
+            owner,
+            spec.argv,
+            cwd=spec.cwd,
+            env=spec.env,
+            stdin=spec.stdin,
+            descriptor_limit=limit,
+            inherited=inherited,
+            on_output=self._output,
+            on_exit=self._exit,
+        )
+        self.pid = self._process.pid
+        self.write = self._process.write
+        self.close_input = self._process.close_input
+
+    async def signal(self, number: int) -> int:
+        """Signal the process and everything it started."""
+        return self._process.signal(number)
+
+    async def close(self) -> None:
+        """Kill what is left."""
+        await self._process.close()
+        self._host.forget(self)
+
+    def _output(self, stream: int, data: bytes) -> None:
+        self._sink.on_output("stdout" if stream == 1 else "stderr", data)
+
+    def _exit(self, status: ExitStatus) -> None:
+        self._sink.on_exit(status)
+
+
+def _write_private(path: Path, data: bytes) -> None:
+    descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC, 0o600)
+    try:
+        view = memoryview(data)
+        while view:
+            view = view[os.write(descriptor, view) :]
+    finally:
+        os.close(descriptor)
+
+
+def _raise_descriptor_limit() -> int | None:
+    """Allow this process as many descriptors as the system permits; return the limit that children shall have.
+
+    A terminal takes two, and the usual soft limit of 1024 exists for programs that call select(2). Children are such
+    programs, so they get the old limit back.
+    """
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    if soft == resource.RLIM_INFINITY or soft >= 65_536 or soft == hard:
+        return None
+    wanted = 65_536 if hard == resource.RLIM_INFINITY else min(hard, 65_536)
+    try:
+        resource.setrlimit(resource.RLIMIT_NOFILE, (wanted, hard))
+    except (OSError, ValueError):
+        return None
+    return soft

@@ -1,0 +1,1 @@
+"""What a reader should see of a command's output. Pure."""

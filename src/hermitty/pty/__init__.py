@@ -1,0 +1,1 @@
+"""The only code that forks, ioctls and waits for processes."""

@@ -1,0 +1,227 @@
+"""A PTY on Linux and macOS, and the shell on it."""
+
+import asyncio
+import contextlib
+import errno
+import fcntl
+import os
+import pty
+import signal
+import struct
+import termios
+from collections.abc import Callable, Collection, Mapping, Sequence
+
+from hermitty.errors import HostUnavailable, InputOverflow
+from hermitty.model import ExitStatus, Size, TerminalId
+from hermitty.pty import foreground, processes
+from hermitty.pty.exits import ExitWatch
+from hermitty.pty.spawn import open_terminal_actions, spawn
+from hermitty.pty.write_queue import INPUT_LIMIT, WriteQueue
+
+# One wake-up takes at most this much, so that a flood in one terminal does not starve the others.
+_READ_TURN = 64 * 1024
+# The kernel hands out PTY output in pieces of up to 4 KB; a shorter one means that nothing more is there.
+_FULL_READ = 4000
+
+# How long the shell and its children may take to leave after SIGHUP, and to be gone after SIGKILL.
+_HANGUP_GRACE_S = 0.5
+_KILL_GRACE_S = 2.0
+
+
+class PosixPty:
+    """Owns the master side. Tells `on_output` and `on_exit`, from the event loop."""
+
+    def __init__(
+        self,
+        terminal: TerminalId,
+        argv: Sequence[str],
+        *,
+        owner: str,
+        cwd: str,
+        env: Mapping[str, str],
+        size: Size,
+        descriptor_limit: int | None,
+        inherited: Sequence[int],
+        on_output: Callable[[bytes], None],
+        on_exit: Callable[[ExitStatus], None],
+    ) -> None:
+        self._terminal = terminal
+        self._owner = owner
+        self._on_output = on_output
+        self._on_exit = on_exit
+        self._loop = asyncio.get_running_loop()
+        self._ended = asyncio.Event()
+        try:
+            self._master, slave = pty.openpty()
+        except OSError as exc:
+            raise HostUnavailable(_why_no_pty(exc)) from exc
+        try:
+            _set_size(slave, size)
+            path = os.ttyname(slave)
+            self._device = os.fstat(slave).st_rdev
+            self.pid = spawn(
+                argv,
+                cwd=cwd,
+                env={**env, processes.OWNER_VARIABLE: owner},
+                actions=open_terminal_actions(path),
+                descriptor_limit=descriptor_limit,
+                close=inherited,
+            )
+        except BaseException:
+            os.close(self._master)
+            raise
+        finally:
+            # Kept open until the child has it open too: a master without any slave reads as an error.
+            os.close(slave)
+        os.set_blocking(self._master, False)
+        self._input = WriteQueue(self._master)
+        try:
+            self._watch = ExitWatch(self.pid, self._shell_ended)
+        except OSError as exc:
+            os.kill(self.pid, signal.SIGKILL)
+            os.waitpid(self.pid, 0)
+            os.close(self._master)
+            raise HostUnavailable(_why_no_pty(exc)) from exc
+        self._reading = True
+        self._loop.add_reader(self._master, self._readable)
+        self._program: bytes | None = None
+
+    def write(self, data: bytes) -> None:
+        """Queue input for the terminal."""
+        if self._input.waiting + len(data) > INPUT_LIMIT:
+            raise InputOverflow(self._terminal, self._input.waiting, INPUT_LIMIT)
+        self._input.write(data)
+
+    def discard_input(self) -> None:
+        """Forget queued input."""
+        self._input.discard()
+
+    def resize(self, size: Size) -> None:
+        """Change the window size."""
+        if self._master >= 0:
+            _set_size(self._master, size)
+
+    def remember_program(self) -> None:
+        """Note what the shell's process runs, to notice when `exec` replaces it."""
+        self._program = foreground.command_line(self.pid)
+
+    @property
+    def is_replaced(self) -> bool:
+        """Tell whether the shell's process runs another program than when it was remembered."""
+        if self._program is None or self._ended.is_set():
+            return False
+        return foreground.command_line(self.pid) not in (self._program, None, b"")
+
+    def modes(self) -> tuple[bool, bool]:
+        """Return (echo, canonical)."""
+        try:
+            return foreground.terminal_modes(self._master)
+        except (termios.error, ValueError):
+            return True, True
+
+    def foreground_group(self) -> int | None:
+        """Return the process group in front, or None."""
+        return foreground.foreground_group(self._master) if self._master >= 0 else None
+
+    def blocked(self) -> tuple[bool, bool] | None:
+        """Tell whether the programs in front are (reading from the terminal, polling)."""
+        group = self.foreground_group()
+        return foreground.blocked_in(group, self._device) if group else None
+
+    def signal_foreground(self, number: int, *, unless: Collection[int] = ()) -> int | None:
+        """Signal the process group in front, unless it is one of those, and return it."""
+        group = self.foreground_group()
+        if group is not None and group not in unless:
+            with contextlib.suppress(ProcessLookupError, PermissionError):
+                os.killpg(group, number)
+        return group
+
+    def signal_since(self, mark: int, number: int) -> int:
+        """Signal every process of this terminal that started at or after `mark`."""
+        table = processes.process_table()
+        mine = processes.belongs_to(table, self.pid, self._owner)
+        return processes.send(table, [pid for pid in mine if table[pid].started >= mark], number)
+
+    async def close(self) -> None:
+        """End the shell and everything started from it; free the descriptors."""
+        if self._master < 0:
+            return
+        self._stop_reading()
+        self._input.close(owns_descriptor=False)
+        table = processes.process_table()
+        mine = processes.belongs_to(table, self.pid, self._owner)
+        if not self._ended.is_set():
+            mine.add(self.pid)
+            # An interactive bash ignores SIGTERM, but SIGHUP tells it that its terminal is gone, and it exits.
+            processes.send(table, mine, signal.SIGHUP)
+            with contextlib.suppress(TimeoutError):
+                async with asyncio.timeout(_HANGUP_GRACE_S):
+                    await self._ended.wait()
+        await self._kill_the_rest(only_if=mine)
+        self._watch.close()
+        os.close(self._master)
+        self._master = -1
+
+    async def _kill_the_rest(self, *, only_if: set[int]) -> None:
+        if not only_if:
+            return
+        deadline = self._loop.time() + _KILL_GRACE_S
+        while True:
+            table = processes.process_table()
+            mine = processes.belongs_to(table, self.pid, self._owner)
+            if not self._ended.is_set() and self.pid in table:
+                mine.add(self.pid)
+            alive = processes.send(table, mine, signal.SIGKILL)
+            if (alive == 0 and self._ended.is_set()) or self._loop.time() > deadline:
+                return
+            # Nothing tells when somebody else's child is gone; a killed process takes a moment to leave.
+            await asyncio.sleep(0.002)
+
+    def _readable(self) -> None:
+        chunks: list[bytes] = []
+        total = 0
+        while total < _READ_TURN:
+            try:
+                data = os.read(self._master, _READ_TURN)
+            except BlockingIOError:
+                break
+            except OSError:
+                # Linux reports the end of a PTY as EIO, macOS as an empty read. Both mean that nobody has the
+                # other side open any more.
+                data = b""
+            if not data:
+                self._stop_reading()
+                break
+            chunks.append(data)
+            total += len(data)
+            if len(data) < _FULL_READ:
+                break
+        if chunks:
+            self._on_output(chunks[0] if len(chunks) == 1 else b"".join(chunks))
+
+    def _stop_reading(self) -> None:
+        if self._reading:
+            self._reading = False
+            self._loop.remove_reader(self._master)
+
+    def _shell_ended(self, status: ExitStatus) -> None:
+        # What the shell wrote is in the kernel's buffer: at most a few reads. Background jobs may write for ever.
+        for _ in range(16):
+            if not self._reading:
+                break
+            self._readable()
+        self._stop_reading()
+        self._ended.set()
+        self._on_exit(status)
+
+
+def _set_size(descriptor: int, size: Size) -> None:
+    fcntl.ioctl(descriptor, termios.TIOCSWINSZ, struct.pack("HHHH", size.rows, size.cols, 0, 0))
+
+
+def _why_no_pty(exc: OSError) -> str:
+    if exc.errno in (errno.EMFILE, errno.ENFILE):
+        return "cannot open another terminal: too many open files; raise the limit (ulimit -n) or close terminals"
+    if exc.errno in (errno.ENOSPC, errno.EAGAIN, errno.ENOENT):
+        return "cannot open another terminal: the system has no PTY left (kernel.pty.max); close terminals"
+    return f"cannot open another terminal: {exc.strerror or exc}"

@@ -1,0 +1,135 @@
+"""Which processes there are, and which of them belong to a terminal.
+
+Children are found by parentage, by session, and by a variable in their environment: a program that made a session of
+its own and lost its parent (`setsid`, double fork) still carries the variable. Only one that also cleared its
+environment escapes; that takes a control group or a process-id namespace to prevent.
+"""
+
+import contextlib
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Iterable
+from dataclasses import dataclass
+from pathlib import Path
+
+OWNER_VARIABLE = "HERMITTY_OWNER"
+
+_PROC = Path("/proc")
+HAS_PROC = sys.platform == "linux" and _PROC.joinpath("self/stat").exists()
+_TICKS_PER_SECOND = os.sysconf("SC_CLK_TCK") if hasattr(os, "sysconf") else 100
+
+
+@dataclass(frozen=True, slots=True)
+class ProcessInfo:
+    """One line of the process table. `started` counts clock ticks since boot, and tells reused ids apart."""
+
+    pid: int
+    parent: int
+    group: int
+    session: int
+    state: str
+    started: int
+
+    @property
+    def is_zombie(self) -> bool:
+        """Tell whether only its exit status is left."""
+        return self.state in "ZX"
+
+
+def ticks_now() -> int:
+    """Return the time in the unit of `ProcessInfo.started`."""
+    if HAS_PROC:
+        return int(time.clock_gettime(time.CLOCK_BOOTTIME) * _TICKS_PER_SECOND)
+    return int(time.time() * _TICKS_PER_SECOND)
+
+
+def read_process(pid: int) -> ProcessInfo | None:
+    """Read one process from /proc, or None when it is gone."""
+    try:
+        stat = _PROC.joinpath(str(pid), "stat").read_bytes()
+    except OSError:
+        return None
+    # The name is in brackets and may contain anything, brackets too.
+    fields = stat[stat.rfind(b")") + 2 :].split()
+    return ProcessInfo(pid, int(fields[1]), int(fields[2]), int(fields[3]), fields[0].decode(), int(fields[19]))
+
+
+def process_table() -> dict[int, ProcessInfo]:
+    """Return all processes by id."""
+    if HAS_PROC:
+        found = (read_process(int(entry)) for entry in os.listdir(_PROC) if entry.isdigit())
+        return {process.pid: process for process in found if process is not None}
+    return _table_from_ps()
+
+
+def _table_from_ps() -> dict[int, ProcessInfo]:
+    # macOS has no /proc; its ps gives no session ids, so groups stand in for them.
+    listing = subprocess.run(
+        ["/bin/ps", "-axo", "pid=,ppid=,pgid=,state=,etime="], capture_output=True, text=True, check=False
+    ).stdout
+    table: dict[int, ProcessInfo] = {}
+    now = ticks_now()
+    for line in listing.splitlines():
+        pid, parent, group, state, elapsed = line.split()
+        started = now - _elapsed_seconds(elapsed) * _TICKS_PER_SECOND
+        table[int(pid)] = ProcessInfo(int(pid), int(parent), int(group), int(group), state[0], started)
+    return table
+
+
+def _elapsed_seconds(text: str) -> int:
+    days, _, clock = text.rpartition("-")
+    seconds = 0
+    for part in clock.split(":"):
+        seconds = seconds * 60 + int(part)
+    return seconds + int(days or 0) * 86_400
+
+
+def belongs_to(table: dict[int, ProcessInfo], root: int, owner: str) -> set[int]:
+    """Return the processes started from `root`, without itself: descendants, its session, and marked orphans."""
+    children: dict[int, list[int]] = {}
+    for process in table.values():
+        children.setdefault(process.parent, []).append(process.pid)
+    found: set[int] = set()
+    frontier = [root]
+    while frontier:
+        for child in children.get(frontier.pop(), ()):
+            if child not in found:
+                found.add(child)
+                frontier.append(child)
+    found.update(process.pid for process in table.values() if process.session == root)
+    mark = f"{OWNER_VARIABLE}={owner}".encode()
+    for process in table.values():
+        # Only orphans can have been missed: their parent is init, or some reaper that is not ours.
+        if process.pid not in found and process.parent not in found and _environment_has(process.pid, mark):
+            found.add(process.pid)
+    found.discard(root)
+    return found
+
+
+def _environment_has(pid: int, entry: bytes) -> bool:
+    if not HAS_PROC:
+        return False
+    try:
+        return entry in _PROC.joinpath(str(pid), "environ").read_bytes().split(b"\0")
+    except OSError:
+        return False
+
+
+def send(table: dict[int, ProcessInfo], pids: Iterable[int], number: int) -> int:
+    """Signal those of the processes that are still the same ones; return how many are alive."""
+    alive = 0
+    for pid in pids:
+        known = table[pid]
+        now = read_process(pid) if HAS_PROC else known
+        if now is None or now.started != known.started or now.is_zombie:
+            continue
+        with contextlib.suppress(ProcessLookupError, PermissionError):
+            os.kill(pid, number)
+            if number not in (signal.SIGKILL, signal.SIGCONT, 0):
+                # A stopped process does not see a signal until it continues.
+                os.kill(pid, signal.SIGCONT)
+            alive += 1
+    return alive

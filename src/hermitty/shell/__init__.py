@@ -1,0 +1,1 @@
+"""What each shell needs and says. Pure: plans and parsers, nothing that waits."""

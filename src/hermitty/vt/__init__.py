@@ -1,0 +1,1 @@
+"""What terminal bytes mean. Pure: fed bytes, returns values; no clock, no descriptor, no event loop."""

@@ -1,0 +1,1 @@
+"""Every format that crosses a process boundary. Pure."""

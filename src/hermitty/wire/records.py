@@ -1,0 +1,25 @@
+"""Records as JSON: the shapes that users and other programs rely on."""
+
+import json
+from dataclasses import asdict
+from typing import Any
+
+from hermitty.model import CommandResult
+
+# The order in which people read them; the rest of the world does not care.
+_RESULT_FIELDS = (
+    "id", "command", "session", "terminal", "provider", "shell", "state", "exit_code", "signal", "quality", "text",
+    "truncated", "omitted_bytes", "total_bytes", "artifact", "stdout", "stderr", "cwd", "duration_s", "needs_input",
+    "warnings",
+)  # fmt: skip
+
+
+def result_to_dict(result: CommandResult) -> dict[str, Any]:
+    """Return a result as plain values."""
+    values = asdict(result)
+    return {name: values[name] for name in _RESULT_FIELDS}
+
+
+def to_json(value: Any) -> str:
+    """Write JSON on one line. Bytes that were no text stay visible as replacement characters."""
+    return json.dumps(value, ensure_ascii=False).encode("utf-8", "replace").decode()

@@ -1,0 +1,56 @@
+"""Live terminals in an empty home directory."""
+
+from collections.abc import AsyncIterator
+from pathlib import Path
+
+import pytest
+
+import hermitty
+from hermitty.config import Settings, TerminalSettings
+from hermitty.runtime.api import Runtime, Terminal
+from tests.support.shells import SHELLS
+
+
+@pytest.fixture
+def home(tmp_path: Path) -> Path:
+    """An empty home directory."""
+    home = tmp_path / "home"
+    home.mkdir()
+    return home
+
+
+@pytest.fixture
+def work(tmp_path: Path) -> Path:
+    """A directory to run in."""
+    work = tmp_path / "work"
+    work.mkdir()
+    return work
+
+
+def settings_for(home: Path, **changes: object) -> Settings:
+    """Settings whose shells read their files from `home`, and give a slow machine time."""
+    values: dict[str, object] = {
+        "env": {"HOME": str(home), "XDG_CONFIG_HOME": str(home / ".config"), "XDG_DATA_HOME": str(home / ".local")},
+        "shell_integration_timeout_s": 60.0,
+        **changes,
+    }
+    return Settings(terminal=TerminalSettings(**values))  # type: ignore[arg-type]
+
+
+@pytest.fixture
+async def runtime(home: Path) -> AsyncIterator[Runtime]:
+    """A runtime whose shells start in an empty home."""
+    async with hermitty.open(settings_for(home)) as runtime:
+        yield runtime
+
+
+@pytest.fixture
+async def bash(runtime: Runtime, work: Path) -> Terminal:
+    """A bash terminal."""
+    return await runtime.open_terminal(shell="bash", cwd=work)
+
+
+@pytest.fixture(params=SHELLS)
+async def terminal(request: pytest.FixtureRequest, runtime: Runtime, work: Path) -> Terminal:
+    """A terminal of every shell there is."""
+    return await runtime.open_terminal(shell=request.param, cwd=work)
