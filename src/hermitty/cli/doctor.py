@@ -3,6 +3,7 @@
 import asyncio
 import os
 import platform
+import shutil
 import sys
 import time
 from importlib.metadata import PackageNotFoundError, version
@@ -11,7 +12,7 @@ from typing import Any
 
 import hermitty
 from hermitty.errors import HermittyError
-from hermitty.runtime.api import LocalHost, Runtime, installed_shells
+from hermitty.runtime.api import Runtime, installed_shells
 from hermitty.version import __version__
 from hermitty.wire.records import to_json
 
@@ -45,7 +46,7 @@ async def _examine() -> dict[str, Any]:
 
 
 async def _try_shell(runtime: Runtime, name: str) -> dict[str, Any]:
-    if name not in installed_shells(LocalHost.find_program):
+    if name not in installed_shells(shutil.which):
         return {"shell": name, "works": False, "quality": None, "problem": "not installed"}
     started = time.perf_counter()
     try:

@@ -55,6 +55,7 @@ class Command:
         self.output_to: int | None = None  # the end of what has been printed so far
         self.mark = 0
         self.warnings: list[str] = []
+        self.farewell: str | None = None  # what the shell added when the command told it to exit
         self.capture = HeadTail(settings.capture_head_bytes, settings.capture_tail_bytes)
         self._terminal = terminal
         self._started = time.monotonic()
@@ -271,7 +272,10 @@ def build_result(command: Command, terminal: "Terminal", needs_input: NeedsInput
         max_lines=settings.output_line_limit,
         max_chars=settings.output_character_limit,
     )
-    shown, truncated, omitted = text.text, text.truncated, text.omitted_bytes
+    shown, truncated, omitted, total = text.text, text.truncated, text.omitted_bytes, capture.total
+    if command.farewell and shown.endswith(command.farewell):
+        shown = shown.removesuffix(command.farewell)
+        total -= len(command.farewell.replace("\n", "\r\n"))
     state = command.state
     if command.is_running:
         state = State.NEEDS_INPUT if needs_input else State.RUNNING
@@ -291,7 +295,7 @@ def build_result(command: Command, terminal: "Terminal", needs_input: NeedsInput
         text=shown,
         truncated=truncated,
         omitted_bytes=omitted,
-        total_bytes=capture.total,
+        total_bytes=total,
         cwd=terminal.cwd,
         duration_s=command.duration_s,
         needs_input=needs_input if command.is_running else None,

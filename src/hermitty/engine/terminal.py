@@ -7,6 +7,7 @@ Everything that takes time belongs to a task of the terminal and ends with it.
 
 import asyncio
 import os
+import re
 import signal
 import time
 from collections.abc import Callable, Coroutine
@@ -36,6 +37,8 @@ from hermitty.vt.keys import key_bytes
 from hermitty.vt.markers import MarkerScanner
 from hermitty.vt.screen import Screen
 
+# A line that may end in the shell's `exit`, after which some shells say so themselves.
+_TELLS_TO_EXIT = re.compile(r"\b(exit|logout)\b")
 # A prompt that is slower than this after a command is not coming.
 _PROMPT_TIMEOUT_S = 30.0
 # How often the kernel is asked whether a shell without integration is back at its prompt.
@@ -120,6 +123,8 @@ class Terminal:
             # A shell that exits in an orderly way has run `exit`, or `exec`, or stopped at an error (set -e): its
             # code is the line's code. One that was killed takes the line's fate with it.
             state = State.DONE if status.code is not None else State.LOST
+            if status.code is not None and _TELLS_TO_EXIT.search(command.line or ""):
+                command.farewell = self.dialect.farewell
             self._end_command(command, state, status.code)
         self._retire(reason)
 

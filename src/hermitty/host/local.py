@@ -75,8 +75,7 @@ class LocalHost:
         self._processes.add(process)
         return process
 
-    @staticmethod
-    def find_program(name: str) -> str | None:
+    def find_program(self, name: str) -> str | None:
         """Return the path of a program."""
         return shutil.which(name)
 

@@ -3,7 +3,6 @@
 from hermitty.engine.command import Command, OutputSlice
 from hermitty.engine.interact import Answer
 from hermitty.engine.terminal import Terminal
-from hermitty.host.local import LocalHost
 from hermitty.runtime.build import build_runtime
 from hermitty.runtime.runtime import Runtime
 from hermitty.shell.launch import installed_shells
@@ -11,7 +10,6 @@ from hermitty.shell.launch import installed_shells
 __all__ = [
     "Answer",
     "Command",
-    "LocalHost",
     "OutputSlice",
     "Runtime",
     "Terminal",

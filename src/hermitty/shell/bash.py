@@ -19,6 +19,7 @@ class Bash:
     quality = Quality.RICH
     is_posix = True
     prelude = None
+    farewell = "exit\n"
 
     def startup(self, nonce: str, directory: str, env: dict[str, str], options: ShellOptions) -> Startup:
         values = {

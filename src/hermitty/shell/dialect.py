@@ -71,6 +71,10 @@ class Dialect(Protocol):
     def prelude(self) -> re.Pattern[bytes] | None:
         """Return what the shell itself prints between the start marker and the command's output, if anything."""
 
+    @property
+    def farewell(self) -> str | None:
+        """Return what the shell itself prints when a command tells it to exit, if anything."""
+
     def startup(self, nonce: str, directory: str, env: dict[str, str], options: ShellOptions) -> Startup:
         """Plan a start with our integration. `env` is the environment the shell will get."""
 

@@ -47,6 +47,7 @@ class Fish:
     is_posix = False
     # Matches as soon as it is certain where the prelude ends, which may be at once; not before.
     prelude = _prelude()
+    farewell = None
 
     def startup(self, nonce: str, directory: str, env: dict[str, str], options: ShellOptions) -> Startup:
         values = {

@@ -12,6 +12,7 @@ class Posix:
     quality = Quality.BASIC
     is_posix = True
     prelude = None
+    farewell = None
 
     def startup(self, nonce: str, directory: str, env: dict[str, str], options: ShellOptions) -> Startup:
         own = env.get("ENV", "")

@@ -20,6 +20,7 @@ class Pwsh:
     quality = Quality.RICH
     is_posix = False
     prelude = None
+    farewell = None
 
     def startup(self, nonce: str, directory: str, env: dict[str, str], options: ShellOptions) -> Startup:
         values = {

@@ -12,6 +12,7 @@ class Zsh:
     quality = Quality.RICH
     is_posix = True
     prelude = None
+    farewell = None
 
     def startup(self, nonce: str, directory: str, env: dict[str, str], options: ShellOptions) -> Startup:
         args = ("-l", "-i") if options.login else ("-i",)

@@ -1,0 +1,133 @@
+"""A host in this very process, on Windows. See `hermitty.pty.windows` for what is not there."""
+
+import os
+import shutil
+import signal
+import tempfile
+import time
+from collections.abc import Collection
+from pathlib import Path
+
+from hermitty.errors import InvalidDirectory, NotSupported
+from hermitty.host.base import HostedProcess, HostedPty, PipeSpec, ProcessSink, PtySpec, Sink, TtyState
+from hermitty.model import Size, TerminalId
+from hermitty.pty.windows import WindowsPty
+
+
+class WindowsHost:
+    """Owns pseudo consoles directly. Everything ends with it."""
+
+    def __init__(self) -> None:
+        self._root = tempfile.TemporaryDirectory(prefix="hermitty-")
+        self._ptys: set[WindowsHostedPty] = set()
+
+    async def make_directory(self, terminal: TerminalId) -> str:
+        """Make a private directory for one terminal."""
+        directory = Path(self._root.name, terminal)
+        directory.mkdir()
+        return str(directory)
+
+    async def open(self, spec: PtySpec, sink: Sink) -> HostedPty:
+        """Start a program on a new pseudo console."""
+        directory = Path(spec.directory)
+        for name, data in spec.files.items():
+            (directory / name).write_bytes(data)
+        pty = WindowsPty(
+            (spec.program, *spec.args),
+            cwd=spec.cwd,
+            env=spec.env,
+            size=spec.size,
+            on_output=sink.on_output,
+            on_exit=sink.on_exit,
+        )
+        hosted = WindowsHostedPty(self, pty, directory)
+        self._ptys.add(hosted)
+        return hosted
+
+    async def start(self, spec: PipeSpec, sink: ProcessSink) -> HostedProcess:
+        """Refuse: processes without a terminal are not there on Windows yet."""
+        raise NotSupported("the pipe provider is not available on Windows yet; use the pty provider")
+
+    def find_program(self, name: str) -> str | None:
+        """Return the path of a program."""
+        return shutil.which(name)
+
+    def check_directory(self, path: str) -> None:
+        """Raise InvalidDirectory unless `path` is a directory."""
+        if not os.path.isdir(path):
+            raise InvalidDirectory(path, "is not a directory" if os.path.lexists(path) else "does not exist")
+
+    def environment(self) -> dict[str, str]:
+        """Return this process's environment."""
+        return dict(os.environ)
+
+    def forget(self, hosted: "WindowsHostedPty") -> None:
+        """Let go of a terminal that closed itself."""
+        self._ptys.discard(hosted)
+        shutil.rmtree(hosted.directory, ignore_errors=True)
+
+    async def aclose(self) -> None:
+        """Close everything."""
+        for hosted in tuple(self._ptys):
+            await hosted.close()
+        self._root.cleanup()
+
+
+class WindowsHostedPty:
+    """A `HostedPty` on Windows."""
+
+    def __init__(self, host: WindowsHost, pty: WindowsPty, directory: Path) -> None:
+        self._host = host
+        self._pty = pty
+        self.directory = directory
+        self.pid = pty.pid
+
+    def write(self, data: bytes) -> None:
+        """Write input."""
+        self._pty.write(data)
+
+    def discard_input(self) -> None:
+        """Do nothing: input is not queued here."""
+
+    def resize(self, size: Size) -> None:
+        """Change the window size."""
+        self._pty.resize(size)
+
+    def put_file(self, name: str, data: bytes) -> None:
+        """Write a file of the private directory."""
+        (self.directory / name).write_bytes(data)
+
+    def get_file(self, name: str) -> bytes | None:
+        """Read a file of the private directory."""
+        path = self.directory / name
+        return path.read_bytes() if path.exists() else None
+
+    def drop_file(self, name: str) -> None:
+        """Delete a file of the private directory."""
+        (self.directory / name).unlink(missing_ok=True)
+
+    def mark(self) -> int:
+        """Return now."""
+        return time.monotonic_ns()
+
+    def remember_program(self) -> None:
+        """Do nothing: Windows has no exec."""
+
+    async def inspect(self) -> TtyState:
+        """Know nothing: Windows does not tell what a program waits for."""
+        return TtyState()
+
+    def signal_foreground(self, number: int, *, unless: Collection[int] = ()) -> int | None:
+        """Press Ctrl-C, once; other signals do not exist."""
+        if number == signal.SIGINT and self.pid not in unless:
+            self._pty.interrupt()
+        return self.pid
+
+    async def signal_since(self, mark: int, number: int) -> int:
+        """Find nobody: without process groups, only closing the console ends what a command started."""
+        return 0
+
+    async def close(self) -> None:
+        """End everything of this terminal."""
+        await self._pty.close()
+        self._host.forget(self)
