@@ -27,6 +27,7 @@ class TerminalSettings:
 
     output_line_limit: int = 500
     output_character_limit: int = 50_000
+    compress_progress_bar: bool = True
     capture_head_bytes: int = 700 * 1024
     capture_tail_bytes: int = 300 * 1024
     log_bytes: int = 1024 * 1024

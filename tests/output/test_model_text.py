@@ -139,3 +139,10 @@ def test_every_byte_of_plain_output_is_shown_or_counted(text: str, head: int, ta
     assert text.startswith(before)
     assert text.endswith(after)
     assert len((before + after).encode()) + shown.omitted_bytes == len(data)
+
+
+def test_progress_can_be_kept_line_by_line() -> None:
+    capture = HeadTail(100, 100)
+    capture.append(b"10%\r50%\r100%\r\ndone\r\n")
+    assert model_text(capture).text == "100%\ndone\n"
+    assert model_text(capture, compress_progress=False).text == "10%\n50%\n100%\ndone\n"

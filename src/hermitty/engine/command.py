@@ -271,6 +271,7 @@ def build_result(command: Command, terminal: "Terminal", needs_input: NeedsInput
         rows=terminal.size.rows,
         max_lines=settings.output_line_limit,
         max_chars=settings.output_character_limit,
+        compress_progress=settings.compress_progress_bar,
     )
     shown, truncated, omitted, total = text.text, text.truncated, text.omitted_bytes, capture.total
     if command.farewell and shown.endswith(command.farewell):

@@ -133,6 +133,7 @@ class Process:
                 rows=limits.rows,
                 max_lines=limits.output_line_limit,
                 max_chars=limits.output_character_limit,
+                compress_progress=limits.compress_progress_bar,
             )
             for name, capture in (("all", self._all), *self._streams.items())
         }

@@ -23,6 +23,7 @@ _REST_OF_CSI = re.compile(rb"\[?[0-9;:<=>?]{1,64}+[ -/]?[@-~]|\[[@-~]")
 _CUT_SEQUENCE = re.compile(rb"\x1b(?:\[[0-?]*+[ -/]*+|[ -/]++|[\]PX^_][^\x07\x18\x1a\x1b\n]*+\x1b?)?\Z")
 _CUT_CHARACTER = re.compile(rb"(?:[\xc2-\xdf]|[\xe0-\xef][\x80-\xbf]?|[\xf0-\xf4][\x80-\xbf]{0,2})\Z")
 _ENTER_ALTERNATE_SCREEN = b"\x1b[?1049h"
+_LINE_END_OR_RETURN = re.compile(rb"\r+\n|\r")
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,24 +41,35 @@ class ModelText:
 
 
 def model_text(
-    capture: HeadTail, *, rows: int = 30, max_lines: int | None = 500, max_chars: int | None = 50_000
+    capture: HeadTail,
+    *,
+    rows: int = 30,
+    max_lines: int | None = 500,
+    max_chars: int | None = 50_000,
+    compress_progress: bool = True,
 ) -> ModelText:
     """Make the text of a command's captured output. None or 0 is no limit.
 
+    With `compress_progress`, a line that was drawn again and again shows its last state; without, every state is a line.
     Where the capture dropped bytes, one note counts all the bytes that are missing, in the words of `fit`.
     """
     if not capture.omitted:
-        fitted = fit(plain_text(capture.head + capture.tail, rows=rows), max_lines=max_lines, max_chars=max_chars)
+        whole = _unfolded(capture.head + capture.tail, compress_progress)
+        fitted = fit(plain_text(whole, rows=rows), max_lines=max_lines, max_chars=max_chars)
         return ModelText(fitted.text, truncated=fitted.omitted_chars > 0, omitted_bytes=fitted.omitted_bytes)
     head, tail = _whole_end(capture.head), _whole_start(capture.tail)
     omitted = capture.total - len(head) - len(tail)
     if ends_on_alternate_screen(head):
         # The tail begins in the middle of a full-screen program.
         tail = _ENTER_ALTERNATE_SCREEN + tail
-    first, last = plain_text(head, rows=rows), plain_text(tail, rows=rows)
+    first, last = (plain_text(_unfolded(part, compress_progress), rows=rows) for part in (head, tail))
     shown_first, shown_last = _share(first, last, max_lines=max_lines or None, max_chars=max_chars or None)
     omitted += utf8_length(first) - utf8_length(shown_first) + utf8_length(last) - utf8_length(shown_last)
     return ModelText(join_head_tail(shown_first, shown_last, omitted), truncated=True, omitted_bytes=omitted)
+
+
+def _unfolded(data: bytes, compress_progress: bool) -> bytes:
+    return data if compress_progress else _LINE_END_OR_RETURN.sub(b"\n", data)
 
 
 def _share(first: str, last: str, *, max_lines: int | None, max_chars: int | None) -> tuple[str, str]:

@@ -181,28 +181,28 @@ if [[ -z ${__hermitty_nonce-} && -o interactive ]]; then
             __hermitty_line="$(<$__hermitty_dir/line)"
             __hermitty_submitted=1
             __hermitty_arrange
-            # What the shell would not read from the keyboard as it reads it from a file: history expansion and
-            # comments, several lines, a backslash at the end.
-            for one in ${(s::)${histchars:-'!^#'}} $'\n' '!' '#'; do
-                [[ $__hermitty_line != *"$one"* ]] || plain=
-            done
-            [[ ${__hermitty_line%%[[:space:]]#} != *(\\|\&\&|\||\|\&) ]] || plain=
-            if [[ -n $plain ]]; then
+            if (( $#__hermitty_line > 4096 )); then
+                # The line editor would take too long to draw it.
+                BUFFER=$space'eval "$__hermitty_line"'
+            else
+                # What the shell would not read from the keyboard as it reads it from a file: history expansion and
+                # comments, several lines, an operator or a backslash at the end.
+                for one in ${(s::)${histchars:-'!^#'}} $'\n' '!' '#'; do
+                    [[ $__hermitty_line != *"$one"* ]] || plain=
+                done
+                [[ ${__hermitty_line%%[[:space:]]#} != *(\\|\&\&|\||\|\&) ]] || plain=
                 # Defining a function is a way to parse without executing. A line that is not complete would wait for
                 # the rest; inside eval it is an error. The braces catch an open here-document, which may end with a
-                # function; the pattern catches the operators that may stand at its end.
+                # function.
                 functions[__hermitty_parsed]=$__hermitty_line
                 functions[__hermitty_braced]="{"$'\n'"$__hermitty_line"$'\n'"}"
                 (( $+functions[__hermitty_parsed] && $+functions[__hermitty_braced] )) || plain=
                 unfunction __hermitty_parsed __hermitty_braced
-            fi
-            if (( $#__hermitty_line > 4096 )); then
-                # The line editor would take too long to draw it.
-                BUFFER=$space'eval "$__hermitty_line"'
-            elif [[ -n $plain ]]; then
-                BUFFER=$space$__hermitty_line
-            else
-                BUFFER=${space}"eval -- ${(qq)__hermitty_line}"
+                if [[ -n $plain ]]; then
+                    BUFFER=$space$__hermitty_line
+                else
+                    BUFFER=${space}"eval -- ${(qq)__hermitty_line}"
+                fi
             fi
             CURSOR=$#BUFFER
             region_highlight=()

@@ -1,0 +1,118 @@
+"""A flood of output: `cat` of a large file through all that a terminal does with it, next to readers that drop it.
+
+The raw readers start `cat` on a PTY of its own and count bytes; one blocks in `read`, one is woken by asyncio. The
+terminal driver makes CRLF of every newline for all of them, and rates count the bytes that come out of it.
+"""
+
+import asyncio
+import os
+import tempfile
+from collections.abc import Awaitable, Callable
+from functools import partial
+from pathlib import Path
+
+import hermitty
+from bench.floor import end_child, spawn_on_pty
+from bench.plan import Plan
+from bench.report import Measurement, at_least, median, ratio
+from bench.samples import coloured_lines, text_lines
+from bench.turns import time_calls
+
+_READ_BYTES = 64 * 1024
+_BLOCK_BYTES = 1_000_000
+
+
+async def measure_drain(plan: Plan) -> list[Measurement]:
+    """Measure the rate for plain lines and for coloured ones."""
+    found = []
+    with tempfile.TemporaryDirectory(prefix="bench-drain-") as directory:
+        for kind, make in (("text", text_lines), ("coloured", coloured_lines)):
+            path = Path(directory) / kind
+            expected = _write_repeatedly(path, make(_BLOCK_BYTES), plan.drain_bytes)
+            found.append(await _measure(kind, path, expected, plan))
+    return found
+
+
+async def _measure(kind: str, path: Path, expected: int, plan: Plan) -> Measurement:
+    async with hermitty.open() as runtime:
+        terminal = await runtime.open_terminal(shell="bash")
+        calls: dict[str, Callable[[], Awaitable[None]]] = {
+            "floor": partial(_read_blocking, path, expected),
+            "floor_asyncio": partial(_read_asyncio, path, expected),
+            "hermitty": partial(_read_by_terminal, terminal, path, expected),
+        }
+        times = await time_calls(calls, rounds=plan.drain_rounds)
+    rates = {name: [[expected / 1e6 / sample for sample in turn] for turn in rounds] for name, rounds in times.items()}
+    ours, floor, other = rates["hermitty"], rates["floor"], rates["floor_asyncio"]
+    return Measurement(
+        f"drain_{kind}",
+        median(ours),
+        "MB/s",
+        floor=median(floor),
+        ratio=ratio(ours, floor),
+        target=at_least(0.7, of="ratio"),
+        details={"bytes": expected, "floor_asyncio": median(other), "ratio_asyncio": ratio(ours, other)},
+    )
+
+
+async def _read_by_terminal(terminal: hermitty.Terminal, path: Path, expected: int) -> None:
+    result = await terminal.run(f"cat {path}")
+    if result.exit_code != 0 or result.total_bytes != expected or not result.truncated:
+        raise AssertionError(f"cat of {expected} bytes gave exit code {result.exit_code}, {result.total_bytes} bytes")
+
+
+async def _read_blocking(path: Path, expected: int) -> None:
+    pid, master = spawn_on_pty(["cat", str(path)])
+    try:
+        total = 0
+        while data := _read(master):
+            total += len(data)
+    finally:
+        end_child(pid, master)
+    _check_count(total, expected)
+
+
+async def _read_asyncio(path: Path, expected: int) -> None:
+    loop = asyncio.get_running_loop()
+    ended = loop.create_future()
+    total = 0
+
+    def readable() -> None:
+        nonlocal total
+        data = _read(master)
+        total += len(data)
+        if not data:
+            loop.remove_reader(master)
+            ended.set_result(None)
+
+    pid, master = spawn_on_pty(["cat", str(path)])
+    os.set_blocking(master, False)
+    loop.add_reader(master, readable)
+    try:
+        await ended
+    finally:
+        loop.remove_reader(master)
+        end_child(pid, master)
+    _check_count(total, expected)
+
+
+def _read(master: int) -> bytes:
+    try:
+        return os.read(master, _READ_BYTES)
+    except OSError:
+        # Linux reports the end of a PTY as EIO.
+        return b""
+
+
+def _check_count(total: int, expected: int) -> None:
+    if total != expected:
+        raise AssertionError(f"a raw reader got {total} of {expected} bytes")
+
+
+def _write_repeatedly(path: Path, block: bytes, size: int) -> int:
+    """Write a file of about `size` bytes; return how many bytes a terminal makes of it."""
+    times = max(1, size // len(block))
+    with path.open("wb") as file:
+        for _ in range(times):
+            file.write(block)
+    return times * (len(block) + block.count(b"\n"))
