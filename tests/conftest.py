@@ -16,6 +16,8 @@ from pathlib import Path
 import hypothesis
 import pytest
 
+pytest.register_assert_rewrite("tests.support", "tests.contract")
+
 # Time on a busy machine says nothing about an example; tests that wait have their own timeouts.
 hypothesis.settings.register_profile("hermitty", deadline=None)
 hypothesis.settings.load_profile("hermitty")
@@ -28,9 +30,9 @@ def open_descriptors() -> dict[int, str]:
     if not ON_LINUX:
         return {}
     found = {}
-    for name in os.listdir("/proc/self/fd"):  # noqa: PTH208 - the quickest way, for every test
+    for name in os.listdir("/proc/self/fd"):
         try:
-            found[int(name)] = os.readlink(f"/proc/self/fd/{name}")  # noqa: PTH115
+            found[int(name)] = os.readlink(f"/proc/self/fd/{name}")
         except FileNotFoundError:  # the descriptor that listed the directory
             continue
     return found

@@ -128,12 +128,14 @@ class RawShell:
         """Do what a submission says without waiting."""
         self.events.clear()
         self._write_files(submission.files)
-        self.tracker.submitted()
+        self.tracker.submitted(is_confirmed=submission.is_confirmed)
         self.press(submission.keys)
 
     def finish(self) -> Ran:
         """Wait for the prompt after the line that was started, and return what the line did."""
-        self.until(PromptReady)
+        self.until(lambda: self._has(PromptReady) or self._has(MoreInputWanted))
+        if not self._has(PromptReady):
+            self.press_until_prompt(b"\x03")  # nobody has the rest of the line
         output = b"".join(event.data for event in self.events if isinstance(event, Output))
         [end] = [event for event in self.events if isinstance(event, CommandFinished)]
         return Ran(output, end.exit_code, end.ran, end.hooks_lost)
@@ -189,9 +191,13 @@ class RawShell:
 
     def environment(self) -> dict[str, str]:
         """The environment as the shell's hooks, or the dialect's dump line, tell it."""
-        dump = self.dialect.dump_environment(str(self.directory))
-        if dump is not None:
-            self.run(dump)
+        how = self.dialect.dump_environment(str(self.directory))
+        if isinstance(how, bytes):
+            self.properties.pop("Env", None)
+            self.press(how)
+            self.until(lambda: "Env" in self.properties)
+        elif how is not None:
+            self.run(how)
         return self.dialect.parse_environment((self.directory / ENV_FILE).read_bytes())
 
     def is_editing(self) -> bool:
@@ -223,8 +229,6 @@ class RawShell:
                 self.events.append(event)
                 if isinstance(event, PropertyReported):
                     self.properties[event.name] = event.value
-                if isinstance(event, MoreInputWanted):
-                    self.press(b"\x03")  # nobody has the rest of the line
 
 
 def installed(program: str) -> str:

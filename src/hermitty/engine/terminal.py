@@ -8,13 +8,15 @@ Everything that takes time belongs to a task of the terminal and ends with it.
 import asyncio
 import os
 import re
-import signal
 import time
 from collections.abc import Callable, Coroutine
 from typing import Any
 
 from hermitty.config import RunSettings, TerminalSettings
+from hermitty.engine import stopping
+from hermitty.engine.answers import Answers
 from hermitty.engine.command import Command, build_result
+from hermitty.engine.pulse import Pulse
 from hermitty.engine.waiting import judge
 from hermitty.errors import InvalidCommand, NotSupported, TerminalBusy, TerminalClosed
 from hermitty.events import CommandFinished, CommandStarted, CwdChanged, Event, TerminalEnded
@@ -43,11 +45,7 @@ _TELLS_TO_EXIT = re.compile(r"\b(exit|logout)\b")
 _PROMPT_TIMEOUT_S = 30.0
 # How often the kernel is asked whether a shell without integration is back at its prompt.
 _SENTINEL_LOOK_S = 0.02
-# For so long, and in such steps, is looked for programs that an interrupt came too early for.
-_INTERRUPT_SETTLES_S = 0.5
-_INTERRUPT_LOOK_S = 0.02
-_KILLED_GRACE_S = 1.0
-_LEFTOVER_GRACE_S = 2.0
+_REPLACED = "the shell was replaced by another program (exec), and the terminal will end with it"
 
 
 class Terminal:
@@ -92,7 +90,10 @@ class Terminal:
         self._scanner = MarkerScanner(nonce)
         self._tracker = shell.CommandTracker(prelude=dialect.prelude)
         self._uses_sentinel = False
+        self._answers = Answers(self)
+        self._environment_told = Pulse()
         self._hooks_lost = False
+        self._recovering = False
         self._tasks: set[asyncio.Task[None]] = set()
         self._kill_timer: asyncio.TimerHandle | None = None
         self._closing = False
@@ -103,13 +104,14 @@ class Terminal:
         """Take the next bytes of the PTY."""
         self.log.append(data)
         asked_by_program = self._tracker.phase is shell.Phase.RUNNING
-        replies = self.screen.feed(data)
+        answer = self.screen.feed(data)
         for piece in self._scanner.feed(data):
             for event in self._tracker.feed(piece):
                 self._apply(event)
-        # A program that asked and left must not have the answer typed at the shell's prompt.
-        if replies and (not asked_by_program or self._tracker.phase is shell.Phase.RUNNING):
-            self.pty.write(replies)
+        if answer and not asked_by_program:
+            self.pty.write(answer)
+        elif answer and self._tracker.phase is shell.Phase.RUNNING and self._answers.add(answer):
+            self._spawn(self._answers.deliver())
 
     def on_exit(self, status: ExitStatus) -> None:
         """Note that the shell is gone; end what depends on it."""
@@ -121,11 +123,12 @@ class Terminal:
         if command is not None:
             command.warnings.append(f"terminal {self.id} is closed: {reason}")
             # A shell that exits in an orderly way has run `exit`, or `exec`, or stopped at an error (set -e): its
-            # code is the line's code. One that was killed takes the line's fate with it.
-            state = State.DONE if status.code is not None else State.LOST
-            if status.code is not None and _TELLS_TO_EXIT.search(command.line or ""):
+            # code is the line's code. One that was killed takes the line's fate with it, and one that left before
+            # it started the line never ran it.
+            code = status.code if command.has_begun else None
+            if code is not None and _TELLS_TO_EXIT.search(command.line or ""):
                 command.farewell = self.dialect.farewell
-            self._end_command(command, state, status.code)
+            self._end_command(command, State.LOST if code is None else State.DONE, code)
         self._retire(reason)
 
     # What callers ask and do.
@@ -196,21 +199,11 @@ class Terminal:
         """Interrupt the program in front, as Ctrl-C would, even when it switched the terminal's signals off."""
         command.stop_as(State.INTERRUPTED)
         self.pty.discard_input()
-        self._spawn(self._interrupt(command))
+        self._spawn(stopping.interrupt(self, command))
 
     async def kill(self, command: Command) -> None:
         """End a command and everything it started: ask, then insist, then make sure."""
-        command.stop_as(State.KILLED)
-        self.pty.discard_input()
-        self._spawn(self._interrupt(command))
-        gone = await command.ended(self.run_settings.interrupt_grace_s)
-        if not gone:
-            await self.pty.signal_since(command.mark, signal.SIGTERM)
-            gone = await command.ended(self.run_settings.terminate_grace_s)
-        await self._kill_leftovers(command)
-        if not gone and not await command.ended(_KILLED_GRACE_S):
-            # What runs is the shell itself, and it does not listen. Nothing less than its end will do.
-            await self.close(f"`{command.line}` could not be stopped without its shell")
+        await stopping.kill(self, command)
 
     def abandon(self, command: Command) -> None:
         """Kill a command in the background: whoever waited for it was cancelled."""
@@ -220,10 +213,19 @@ class Terminal:
     async def environment(self) -> dict[str, str]:
         """Return the variables the shell exports, as they were after its last command."""
         self._check_open()
-        dump_line = self.dialect.dump_environment(self._directory)
-        if dump_line is not None:
-            await (await self._send(dump_line, "internal", lambda: self._submission(dump_line))).wait()
+        how = self.dialect.dump_environment(self._directory)
+        if isinstance(how, bytes) and not self._uses_sentinel:
+            await self._press_for_environment(how)
+        elif isinstance(how, str):
+            await (await self._send(how, "internal", lambda: self._submission(how))).wait()
         return self.dialect.parse_environment(self.pty.get_file(ENV_FILE) or b"")
+
+    async def change_directory(self, path: str) -> bool:
+        """Go to a directory, and tell whether the shell says it is there. The shell's history does not see it."""
+        line = self.dialect.change_directory(path)
+        command = await self._send(line, "internal", lambda: self._submission(line))
+        result = await command.wait(_PROMPT_TIMEOUT_S, until_input=False)
+        return result.exit_code == 0 and self.cwd == path
 
     async def close(self, reason: str = "it was closed") -> None:
         """End the shell and everything started from it. A second close raises TerminalClosed."""
@@ -249,6 +251,10 @@ class Terminal:
         if not command.is_running or not self.is_open:
             return None
         state = await self.pty.inspect()
+        if command is not self.current:
+            return None  # it ended meanwhile
+        if state.shell_replaced and _REPLACED not in command.warnings:
+            command.warnings.append(_REPLACED)
         quiet_s = time.monotonic() - command.last_activity
         if self._uses_sentinel and command.has_begun and state.shell_in_front and quiet_s >= _SENTINEL_LOOK_S:
             if state.waiting in (Waiting.READING, Waiting.POLLING):
@@ -297,12 +303,8 @@ class Terminal:
             if self._hooks_lost:
                 await self._recover_hooks()
             submission = plan()
-            for name, data in submission.files.items():
-                self.pty.put_file(name, data)
             command.mark = self.pty.mark()
-            self._tracker.submitted()
-            self.prompt_is_there.clear()
-            self.pty.write(submission.keys)
+            self._type(submission)
         except BaseException:
             if self.current is command:
                 self.current = None
@@ -325,17 +327,34 @@ class Terminal:
         self._check_open()
 
     async def _recover_hooks(self) -> None:
+        """Install the hooks again that a command removed. What that prints belongs to no command."""
         self._hooks_lost = False
         submission = self.dialect.recover(self._directory, self._options)
         if submission is None:
             return
-        self._tracker.submitted()
+        self._recovering = True  # until the next prompt
+        self._type(submission)
+        await self._prompt()
+
+    def _type(self, submission: Submission) -> None:
+        for name, data in submission.files.items():
+            self.pty.put_file(name, data)
+        # What is still on its way to the prompt (a person's half line, an answer to a program that has left) is not
+        # part of this line.
+        self.pty.discard_input()
+        self._tracker.submitted(is_confirmed=submission.is_confirmed)
         self.prompt_is_there.clear()
         self.pty.write(submission.keys)
-        await self._prompt()
 
     def _apply(self, event: shell.Event) -> None:
         match event:
+            case shell.PromptReady():
+                self._recovering = False
+                self.prompt_is_there.set()
+            case shell.PropertyReported(name, value):
+                self._property(name, value)
+            case _ if self._recovering:
+                pass
             case shell.Output(offset, data):
                 if self.current is not None:
                     self.current.take(offset, data)
@@ -343,14 +362,10 @@ class Terminal:
                 self._command_began(offset, line)
             case shell.CommandFinished():
                 self._command_finished(event)
-            case shell.PromptReady():
-                self.prompt_is_there.set()
             case shell.MoreInputWanted():
                 if self.current is not None:
                     self.current.reject_incomplete()
                     self.pty.write(b"\x03")
-            case shell.PropertyReported(name, value):
-                self._property(name, value)
 
     def _command_began(self, offset: int, line: str | None) -> None:
         self.prompt_is_there.clear()
@@ -362,6 +377,7 @@ class Terminal:
             self.current.begin(offset)
 
     def _command_finished(self, event: shell.CommandFinished) -> None:
+        self._answers.drop()
         self._hooks_lost = event.hooks_lost
         command = self.current
         if command is None:
@@ -392,14 +408,26 @@ class Terminal:
             self.last = command
             self._emit(CommandFinished(self.id, command.id, command.line, command.origin, exit_code))
 
+    async def _press_for_environment(self, key: bytes) -> None:
+        """Press the key that makes the shell dump its environment, and wait until it has."""
+        if self.current is not None:
+            raise TerminalBusy(self.id, self.current.line)
+        await self._prompt()
+        told = self._environment_told.wait()
+        self.pty.write(key)
+        async with asyncio.timeout(_PROMPT_TIMEOUT_S):
+            await told
+
     def _property(self, name: str, value: bytes) -> None:
         if name == "Cwd":
             cwd = os.fsdecode(value)
             if cwd != self.cwd:
                 self.cwd = cwd
                 self._emit(CwdChanged(self.id, cwd))
+        elif name == "Env":
+            self._environment_told.fire()
         elif name == "Prompt" and value == b"lost":
-            self._retire("its standard error was redirected, and the prompt with it")
+            self._retire("its standard input or error was redirected, and the prompt with it")
         elif name == "Integration" and value == b"none":
             self.integration_failed = f"this {self.shell} is too old or too restricted for the integration"
             self.prompt_is_there.set()
@@ -409,29 +437,6 @@ class Terminal:
         if command.is_running:
             command.warnings.append(f"killed: it ran longer than {limit_s:g} s")
             self._spawn(self.kill(command))
-
-    async def _kill_leftovers(self, command: Command) -> None:
-        """Kill what the command started and left behind, `setsid` children too, until nothing is left."""
-        deadline = time.monotonic() + _LEFTOVER_GRACE_S
-        while self.is_open and await self.pty.signal_since(command.mark, signal.SIGKILL):
-            if time.monotonic() > deadline:
-                command.warnings.append("some processes of this command could not be killed")
-                return
-            await asyncio.sleep(0.005)  # nothing tells when somebody else's child is gone
-
-    async def _interrupt(self, command: Command) -> None:
-        """Interrupt the group in front, and those that take its place: a shell may have been about to start one.
-
-        A signal that reaches the shell between two steps of a line is forgotten when the next step starts.
-        """
-        interrupted: set[int] = set()
-        deadline = time.monotonic() + _INTERRUPT_SETTLES_S
-        while command.is_running and self.is_open:
-            group = self.pty.signal_foreground(signal.SIGINT, unless=interrupted)
-            if group is not None:
-                interrupted.add(group)
-            if time.monotonic() > deadline or await command.ended(_INTERRUPT_LOOK_S):
-                return
 
     def _retire(self, reason: str) -> None:
         """Take the terminal out of use and free what it holds, once the command that did it is told its end."""

@@ -82,7 +82,7 @@ class HostedPty(Protocol):
         """Queue input. Raises InputOverflow when the program has not read for too long."""
 
     def discard_input(self) -> None:
-        """Forget queued input that the kernel has not taken yet."""
+        """Forget input that no program has read yet."""
 
     def resize(self, size: Size) -> None:
         """Change the window size; programs get SIGWINCH."""

@@ -5,7 +5,6 @@ import contextlib
 import errno
 import fcntl
 import os
-import pty
 import signal
 import struct
 import termios
@@ -41,7 +40,6 @@ class PosixPty:
         env: Mapping[str, str],
         size: Size,
         descriptor_limit: int | None,
-        inherited: Sequence[int],
         on_output: Callable[[bytes], None],
         on_exit: Callable[[ExitStatus], None],
     ) -> None:
@@ -52,20 +50,20 @@ class PosixPty:
         self._loop = asyncio.get_running_loop()
         self._ended = asyncio.Event()
         try:
-            self._master, slave = pty.openpty()
+            # Not pty.openpty: that hides the reason of a failure behind 256 attempts at older devices.
+            self._master, slave = os.openpty()
         except OSError as exc:
             raise HostUnavailable(_why_no_pty(exc)) from exc
         try:
             _set_size(slave, size)
-            path = os.ttyname(slave)
+            self._path = os.ttyname(slave)
             self._device = os.fstat(slave).st_rdev
             self.pid = spawn(
                 argv,
                 cwd=cwd,
                 env={**env, processes.OWNER_VARIABLE: owner},
-                actions=open_terminal_actions(path),
+                actions=open_terminal_actions(self._path),
                 descriptor_limit=descriptor_limit,
-                close=inherited,
             )
         except BaseException:
             os.close(self._master)
@@ -78,8 +76,7 @@ class PosixPty:
         try:
             self._watch = ExitWatch(self.pid, self._shell_ended)
         except OSError as exc:
-            os.kill(self.pid, signal.SIGKILL)
-            os.waitpid(self.pid, 0)
+            processes.end_unwatched(self.pid)
             os.close(self._master)
             raise HostUnavailable(_why_no_pty(exc)) from exc
         self._reading = True
@@ -93,8 +90,17 @@ class PosixPty:
         self._input.write(data)
 
     def discard_input(self) -> None:
-        """Forget queued input."""
+        """Forget queued input, with what the kernel holds and nobody has read."""
         self._input.discard()
+        if self._master < 0:
+            return  # the path may be another terminal's by now
+        # From the other side: through the master, the kernel keeps what stands on an unfinished line.
+        with contextlib.suppress(OSError, termios.error):
+            slave = os.open(self._path, os.O_RDWR | os.O_NOCTTY | os.O_CLOEXEC | os.O_NONBLOCK)
+            try:
+                termios.tcflush(slave, termios.TCIFLUSH)
+            finally:
+                os.close(slave)
 
     def resize(self, size: Size) -> None:
         """Change the window size."""
@@ -139,7 +145,7 @@ class PosixPty:
     def signal_since(self, mark: int, number: int) -> int:
         """Signal every process of this terminal that started at or after `mark`."""
         table = processes.process_table()
-        mine = processes.belongs_to(table, self.pid, self._owner)
+        mine = self._mine(table)
         return processes.send(table, [pid for pid in mine if table[pid].started >= mark], number)
 
     async def close(self) -> None:
@@ -149,7 +155,7 @@ class PosixPty:
         self._stop_reading()
         self._input.close(owns_descriptor=False)
         table = processes.process_table()
-        mine = processes.belongs_to(table, self.pid, self._owner)
+        mine = self._mine(table)
         if not self._ended.is_set():
             mine.add(self.pid)
             # An interactive bash ignores SIGTERM, but SIGHUP tells it that its terminal is gone, and it exits.
@@ -157,21 +163,29 @@ class PosixPty:
             with contextlib.suppress(TimeoutError):
                 async with asyncio.timeout(_HANGUP_GRACE_S):
                     await self._ended.wait()
-        await self._kill_the_rest(only_if=mine)
+        if mine:
+            await self._kill({pid: table[pid] for pid in mine if pid in table})
         self._watch.close()
-        os.close(self._master)
-        self._master = -1
+        # Somebody else may have closed it in the meantime.
+        master, self._master = self._master, -1
+        if master >= 0:
+            os.close(master)
 
-    async def _kill_the_rest(self, *, only_if: set[int]) -> None:
-        if not only_if:
-            return
+    def _mine(self, table: dict[int, processes.ProcessInfo]) -> set[int]:
+        return processes.belongs_to(table, self.pid, self._owner, root_ended=self._ended.is_set())
+
+    async def _kill(self, known: dict[int, processes.ProcessInfo]) -> None:
+        """Kill known processes, and those that belong to the terminal, until nothing is left.
+
+        Somebody known may have lost the parent by which he was found.
+        """
         deadline = self._loop.time() + _KILL_GRACE_S
         while True:
             table = processes.process_table()
-            mine = processes.belongs_to(table, self.pid, self._owner)
+            known |= {pid: table[pid] for pid in self._mine(table)}
             if not self._ended.is_set() and self.pid in table:
-                mine.add(self.pid)
-            alive = processes.send(table, mine, signal.SIGKILL)
+                known[self.pid] = table[self.pid]
+            alive = processes.send(known, known, signal.SIGKILL)
             if (alive == 0 and self._ended.is_set()) or self._loop.time() > deadline:
                 return
             # Nothing tells when somebody else's child is gone; a killed process takes a moment to leave.

@@ -3,7 +3,16 @@
 import re
 
 from hermitty.model import Quality
-from hermitty.shell.dialect import KEY_KILL_LINE, KEY_SUBMIT, LINE_FILE, ShellOptions, Startup, Submission, script
+from hermitty.shell.dialect import (
+    KEY_ENVIRONMENT,
+    KEY_KILL_LINE,
+    KEY_SUBMIT,
+    LINE_FILE,
+    ShellOptions,
+    Startup,
+    Submission,
+    script,
+)
 from hermitty.shell.quoting import parse_exports, quote_posix
 
 # Longer lines take the line editor too long to draw; they go through a file.
@@ -56,16 +65,19 @@ class Bash:
         return quote_posix(word)
 
     def change_directory(self, path: str) -> str:
-        return f"builtin cd -- {quote_posix(path)}"
+        # `cd -- -` would go back, and a name without a slash may be found in CDPATH.
+        plain = path if path.startswith("/") else f"./{path}"
+        return f"builtin cd -- {quote_posix(plain)}"
 
     def one_shot(self, line: str) -> tuple[str, ...]:
         return ("-c", line)
 
     def parse_environment(self, dump: bytes) -> dict[str, str]:
-        return parse_exports(dump)
+        # The line editor exports its own state to what a key runs.
+        return {name: value for name, value in parse_exports(dump).items() if not name.startswith("READLINE_")}
 
-    def dump_environment(self, directory: str) -> str | None:
-        return None
+    def dump_environment(self, directory: str) -> str | bytes | None:
+        return KEY_ENVIRONMENT
 
     def _typed(self, line: str, options: ShellOptions) -> bytes:
         # A leading space keeps the line out of the history (HISTCONTROL=ignorespace).

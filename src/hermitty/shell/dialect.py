@@ -13,6 +13,7 @@ from hermitty.model import Quality
 # Key sequences that no keyboard sends; the integration scripts bind them in the shell's line editor.
 KEY_KILL_LINE = b"\x1b[9990~"
 KEY_SUBMIT = b"\x1b[9991~"
+KEY_ENVIRONMENT = b"\x1b[9992~"
 
 # File names inside a terminal's private directory.
 LINE_FILE = "line"
@@ -25,6 +26,8 @@ class Submission:
 
     keys: bytes
     files: dict[str, bytes] = field(default_factory=dict)
+    # The shell reports Line=taken when it takes this line: what ends before that is something else.
+    is_confirmed: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,8 +99,11 @@ class Dialect(Protocol):
     def parse_environment(self, dump: bytes) -> dict[str, str]:
         """Read the dump of exported variables that the hooks (or `dump_environment`) wrote."""
 
-    def dump_environment(self, directory: str) -> str | None:
-        """Write the line that dumps the environment on demand; None when the hooks do it after every command."""
+    def dump_environment(self, directory: str) -> str | bytes | None:
+        """Return what makes the shell dump its environment: a line to run, or a key to press at the prompt.
+
+        A key is answered by the property Env=ready. None: the hooks dump it after every command.
+        """
 
 
 def script(name: str, values: dict[str, str]) -> bytes:

@@ -9,9 +9,9 @@ from hermitty.shell.zsh import parse_entries
 _SAFE = re.compile(r"[A-Za-z0-9_@+=:,./-]+\Z")
 
 
-# What fish prints between the start marker and the command's output: it switches its line editor off, sets the title and
-# resets the colours, with the sequences of xterm and its kin or of screen, tmux and vt100. Where there is no title, the
-# carriage return is missing too; where titles are unknown, so is the reset.
+# What fish prints between the start marker and the command's output: it switches its line editor off, sets the title
+# and resets the colours, with the sequences of xterm and its kin or of screen, tmux and vt100. Where there is no
+# title, the carriage return is missing too; where titles are unknown, so is the reset.
 _EDITOR_OFF = b"\x1b[?2004l"
 _TITLE = b"\x1b]0;"
 _RESETS = (b"\x1b[30m\x1b(B\x1b[m", b"\x1b[30m\x1b[m\x0f", b"\x1b[30m\x1b[m")
@@ -64,7 +64,8 @@ class Fish:
         )
 
     def submit(self, line: str, directory: str, options: ShellOptions) -> Submission:
-        return Submission(keys=KEY_SUBMIT, files={LINE_FILE: line.encode("utf-8", "surrogateescape")})
+        text = line.encode("utf-8", "surrogateescape")
+        return Submission(keys=KEY_SUBMIT, files={LINE_FILE: text}, is_confirmed=True)
 
     def recover(self, directory: str, options: ShellOptions) -> Submission | None:
         # Hooks are events here: no assignment removes them, and the prompt is wrapped again before it is drawn.
@@ -84,7 +85,7 @@ class Fish:
     def parse_environment(self, dump: bytes) -> dict[str, str]:
         return parse_entries(dump)
 
-    def dump_environment(self, directory: str) -> str | None:
+    def dump_environment(self, directory: str) -> str | bytes | None:
         return None
 
 

@@ -53,5 +53,5 @@ class Posix:
     def parse_environment(self, dump: bytes) -> dict[str, str]:
         return parse_exports(dump)
 
-    def dump_environment(self, directory: str) -> str | None:
+    def dump_environment(self, directory: str) -> str | bytes | None:
         return f"command export -p >|{quote_posix(f'{directory}/{ENV_FILE}')}"

@@ -57,5 +57,5 @@ class Pwsh:
     def parse_environment(self, dump: bytes) -> dict[str, str]:
         return parse_entries(dump)
 
-    def dump_environment(self, directory: str) -> str | None:
+    def dump_environment(self, directory: str) -> str | bytes | None:
         return None

@@ -6,7 +6,8 @@ The tracker is told what the engine submits and what the scanner finds, and answ
 - Output is what lies between C and D. Further C markers inside are the shell's own (one for each line of a script).
 - D without C means that nothing was executed: an empty line, Ctrl-C at the prompt, or a syntax error. For a line we
   submitted, what the shell said after its line editor closed is the output.
-- Out of turn markers change nothing.
+- Out of turn markers change nothing. So does the end of anything before the shell has taken a line that it confirms:
+  somebody broke off what stood at the prompt, and our line comes next.
 """
 
 import re
@@ -95,10 +96,12 @@ class CommandTracker:
         self._held: bytearray | None = None  # what may still turn out to be the shell's prelude
         self._line: str | None = None
         self._echo = bytearray()
+        self._unconfirmed = False
 
-    def submitted(self) -> None:
-        """Note that a line was sent to the shell."""
+    def submitted(self, *, is_confirmed: bool = False) -> None:
+        """Note that a line was sent to the shell, which will confirm it with Line=taken or not."""
         self.phase = Phase.SUBMITTED
+        self._unconfirmed = is_confirmed
         self._line = None
         self._echo.clear()
 
@@ -135,6 +138,12 @@ class CommandTracker:
             case "F" if self.phase is Phase.SUBMITTED:
                 self.phase = Phase.CONTINUATION
                 return [MoreInputWanted()]
+            case "F" if self.phase is Phase.BETWEEN:
+                # After an open quote inside eval, bash draws its second prompt once, and reads a new line.
+                return self._prompt_ends()
+            case "P" if marker.property == ("Line", b"taken"):
+                self._unconfirmed = False
+                return []
             case "P" if marker.property is not None:
                 return [PropertyReported(*marker.property)]
         return []
@@ -175,14 +184,25 @@ class CommandTracker:
         self._held = None
         return [Output(start + skipped, rest)] if rest else []
 
+    def _rest_of_prelude(self, end: int) -> list[Event]:
+        """Return what was held back and is no prelude, now that nothing more comes."""
+        held, self._held = self._held, None
+        if not held:
+            return []
+        assert self._prelude is not None
+        found = self._prelude.match(held + b"\0")  # something that follows, and belongs to no prelude
+        rest = bytes(held[found.end() :] if found else held)
+        return [Output(end - len(rest), rest)] if rest else []
+
     def _finished(self, offset: int, exit_code: int | None, *, hooks_lost: bool = False) -> list[Event]:
         phase, self.phase = self.phase, Phase.BETWEEN
         match phase:
             case Phase.RUNNING:
-                held, self._held = self._held, None
-                rest: list[Event] = [Output(offset - len(held), bytes(held))] if held else []
+                rest = self._rest_of_prelude(offset)
                 line, self._line = self._line, None
                 return [*rest, CommandFinished(offset, exit_code, ran=True, line=line, hooks_lost=hooks_lost)]
+            case Phase.SUBMITTED if self._unconfirmed:
+                self.phase = Phase.SUBMITTED
             case Phase.SUBMITTED:
                 said = self._said_instead()
                 self._echo.clear()

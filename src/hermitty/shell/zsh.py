@@ -40,7 +40,8 @@ class Zsh:
         )
 
     def submit(self, line: str, directory: str, options: ShellOptions) -> Submission:
-        return Submission(keys=KEY_SUBMIT, files={LINE_FILE: line.encode("utf-8", "surrogateescape")})
+        text = line.encode("utf-8", "surrogateescape")
+        return Submission(keys=KEY_SUBMIT, files={LINE_FILE: text}, is_confirmed=True)
 
     def recover(self, directory: str, options: ShellOptions) -> Submission | None:
         return self.submit("__hermitty_recover", directory, options)
@@ -60,7 +61,7 @@ class Zsh:
     def parse_environment(self, dump: bytes) -> dict[str, str]:
         return parse_entries(dump)
 
-    def dump_environment(self, directory: str) -> str | None:
+    def dump_environment(self, directory: str) -> str | bytes | None:
         return None
 
 

@@ -11,6 +11,12 @@ __hermitty_dir=@DIR@
 __hermitty_login='@LOGIN@'
 __hermitty_clean_history='@CLEAN_HISTORY@'
 __hermitty_number=
+__hermitty_pwd=
+__hermitty_cwd=
+__hermitty_prompts_set=
+__hermitty_unmarked=
+__hermitty_first='{ __hermitty_before; } >/dev/null 2>&1'
+__hermitty_last='{ __hermitty_after; } 3>&2 >/dev/null 2>&1 || { __hermitty_lost; } >/dev/null 2>&1'
 
 # Functions come before the user's files, so that no alias of theirs ends up inside.
 
@@ -35,9 +41,7 @@ __hermitty_escape() {
 
 __hermitty_report_line() {
     # Lines that a person typed are in the history; ours are not. The number of the next entry tells them apart.
-    builtin local number='\!' line
-    number=${number@P}
-    [[ $number == "$__hermitty_number" ]] && return 0
+    builtin local line
     if [[ -n $__hermitty_number ]]; then
         line=$(HISTTIMEFORMAT='' builtin history 1)
         line=${line#"${line%%[![:space:]]*}"}
@@ -45,36 +49,56 @@ __hermitty_report_line() {
         __hermitty_escape "$line"
         builtin printf '\e]633;E;%s;%s\a' "$__hermitty_escaped" "$__hermitty_nonce" >/dev/tty
     fi
-    __hermitty_number=$number
+    __hermitty_number=$HISTCMD
 }
 
 __hermitty_before() {
     # First of all prompt commands: the status is still that of the command.
-    builtin local status=$?
-    builtin export -p >|"$__hermitty_dir/env" || builtin :
-    __hermitty_report_line || builtin :
-    __hermitty_escape "$PWD"
+    builtin local __hermitty_status="$?"
+    [[ $HISTCMD == "$__hermitty_number" ]] || __hermitty_report_line || builtin :
+    if [[ $PWD != "$__hermitty_pwd" ]]; then
+        __hermitty_pwd=$PWD
+        __hermitty_escape "$PWD"
+        __hermitty_cwd=$__hermitty_escaped
+    fi
     builtin printf '\e]633;P;Cwd=%s;%s\a\e]633;D;%s;%s\a' \
-        "$__hermitty_escaped" "$__hermitty_nonce" "$status" "$__hermitty_nonce" >/dev/tty || builtin :
+        "$__hermitty_cwd" "$__hermitty_nonce" "$__hermitty_status" "$__hermitty_nonce" >/dev/tty || builtin :
     builtin return 0
 }
 
 __hermitty_after() {
     # Last of all prompt commands: the user's prompt is final. Descriptor 3 is the shell's standard error.
-    __hermitty_prompts
-    __hermitty_hooks
-    [[ -t 3 ]] || builtin printf '\e]633;P;Prompt=lost;%s\a' "$__hermitty_nonce" >/dev/tty || builtin :
-    builtin return 0
+    [[ ${PS1-}${PS0-}${PS2-} == "$__hermitty_prompts_set" ]] || __hermitty_prompts
+    [[ ${PROMPT_COMMAND[0]-} == "$__hermitty_first" && ${PROMPT_COMMAND[-1]-} == "$__hermitty_last" ]] ||
+        __hermitty_hooks
+    [[ -z $__hermitty_unmarked ]] || builtin printf '\e]633;B;%s\a' "$__hermitty_nonce" >/dev/tty || builtin :
+    [[ -t 0 && -t 3 ]]
+}
+
+__hermitty_lost() {
+    # Nobody can type any more, or nobody sees the prompt.
+    builtin printf '\e]633;P;Prompt=lost;%s\a' "$__hermitty_nonce" >/dev/tty
+}
+
+__hermitty_is_fixed() {
+    # Whether the variable named $1 is read-only: an assignment would end everything that led to it.
+    builtin local -n __hermitty_variable="$1"
+    [[ ${__hermitty_variable+${__hermitty_variable@a}} == *r* ]]
 }
 
 __hermitty_prompts() {
-    builtin local n="$__hermitty_nonce"
-    if [[ ${PS1-} != *"$n"* ]]; then
-        PS1="\\[\\e]633;A;\$?;$n\\a\\]${PS1-}\\[\\e]633;B;$n\\a\\]"
-    fi
-    [[ ${PS0-} == *"$n"* ]] || PS0="${PS0-}\\e]633;C;$n\\a"
-    [[ ${PS2-} == *"$n"* ]] || PS2="\\[\\e]633;F;$n\\a\\]${PS2-}"
-    if [[ $__hermitty_clean_history ]]; then
+    # Wraps whatever prompts there are now.
+    builtin local before=
+    # Without a prompt command, the prompt itself tells what there is to tell, at the price of a subshell.
+    ! __hermitty_is_fixed PROMPT_COMMAND || before='$({ __hermitty_before; } >/dev/null 2>&1)'
+    [[ ${PS1-} == *"$__hermitty_nonce"* ]] || __hermitty_is_fixed PS1 ||
+        PS1="\\[$before\\e]633;A;\$?;$__hermitty_nonce\\a\\]${PS1-}\\[\\e]633;B;$__hermitty_nonce\\a\\]"
+    [[ ${PS0-} == *"$__hermitty_nonce"* ]] || __hermitty_is_fixed PS0 || PS0="${PS0-}\\e]633;C;$__hermitty_nonce\\a"
+    [[ ${PS2-} == *"$__hermitty_nonce"* ]] || __hermitty_is_fixed PS2 ||
+        PS2="\\[\\e]633;F;$__hermitty_nonce\\a\\]${PS2-}"
+    [[ ${PS1-} == *"$__hermitty_nonce"* ]] && __hermitty_unmarked= || __hermitty_unmarked=1
+    __hermitty_prompts_set=${PS1-}${PS0-}${PS2-}
+    if [[ $__hermitty_clean_history ]] && ! __hermitty_is_fixed HISTCONTROL; then
         case ${HISTCONTROL-} in
         *ignorespace* | *ignoreboth*) ;;
         *) HISTCONTROL=ignorespace${HISTCONTROL:+:$HISTCONTROL} ;;
@@ -85,22 +109,20 @@ __hermitty_prompts() {
 
 __hermitty_hooks() {
     # Puts our two hooks around whatever prompt commands there are now.
-    builtin local before='{ __hermitty_before; } >/dev/null 2>&1'
-    builtin local after='{ __hermitty_after; } 3>&2 >/dev/null 2>&1'
+    ! __hermitty_is_fixed PROMPT_COMMAND || builtin return 0
     local kept=() one
     if ((BASH_VERSINFO[0] > 5 || (BASH_VERSINFO[0] == 5 && BASH_VERSINFO[1] >= 1))); then
-        [[ ${PROMPT_COMMAND[0]-} == "$before" && ${PROMPT_COMMAND[-1]-} == "$after" ]] && builtin return 0
         for one in "${PROMPT_COMMAND[@]-}"; do
             [[ -z $one || $one == *__hermitty_* ]] || kept+=("$one")
         done
         builtin unset PROMPT_COMMAND
-        PROMPT_COMMAND=("$before" "${kept[@]}" "$after")
-    else
-        [[ ${PROMPT_COMMAND-} == "$before"* && ${PROMPT_COMMAND-} == *"$after" ]] && builtin return 0
+        PROMPT_COMMAND=("$__hermitty_first" "${kept[@]}" "$__hermitty_last")
+    elif [[ ${PROMPT_COMMAND-} != "$__hermitty_first"*"$__hermitty_last" ]]; then
+        # Before 5.1 there is one prompt command; ours stand on lines of their own around it.
         one=${PROMPT_COMMAND-}
-        one=${one#"$before"}
-        one=${one%"$after"}
-        PROMPT_COMMAND="$before"$'\n'"$one"$'\n'"$after"
+        one=${one#"$__hermitty_first"}
+        one=${one%"$__hermitty_last"}
+        PROMPT_COMMAND="$__hermitty_first"$'\n'"$one"$'\n'"$__hermitty_last"
     fi
     builtin return 0
 }
@@ -108,6 +130,34 @@ __hermitty_hooks() {
 __hermitty_recover() {
     # Typed at the prompt when the hooks are gone: reports the last command's status, then installs them again.
     { __hermitty_before; __hermitty_prompts; __hermitty_hooks; } >/dev/null 2>&1
+}
+
+__hermitty_environment() {
+    # Pressed as a key at the prompt, so that nothing is typed and nobody pays for it after every command.
+    {
+        builtin export -p >|"$__hermitty_dir/env"
+        builtin printf '\e]633;P;Env=ready;%s\a' "$__hermitty_nonce" >/dev/tty
+    } 2>/dev/null
+}
+
+__hermitty_start() {
+    # After the user's files. A function, and read before them, for the same reason as the others.
+    if ((BASH_VERSINFO[0] < 4 || (BASH_VERSINFO[0] == 4 && BASH_VERSINFO[1] < 4))) || __hermitty_is_fixed PS0; then
+        builtin printf '\e]633;P;Integration=none;%s\a' "$__hermitty_nonce" >/dev/tty
+        builtin return 0
+    fi
+    builtin local map
+    builtin set +o histexpand
+    builtin bind 'set enable-bracketed-paste on'
+    for map in emacs-standard vi-insert vi-command; do
+        builtin bind -m "$map" '"\e[200~": bracketed-paste-begin'
+        builtin bind -m "$map" '"\e[9990~": kill-whole-line'
+        builtin bind -m "$map" '"\e[9991~": accept-line'
+        builtin bind -m "$map" -x '"\e[9992~": __hermitty_environment'
+    done
+    __hermitty_prompts
+    __hermitty_hooks
+    builtin return 0
 }
 
 # The files a plain interactive bash would have read in our place.
@@ -121,17 +171,4 @@ elif [[ -r ~/.bashrc ]]; then
     . ~/.bashrc
 fi
 
-if ((BASH_VERSINFO[0] > 4 || (BASH_VERSINFO[0] == 4 && BASH_VERSINFO[1] >= 4))); then
-    builtin set +o histexpand
-    builtin bind 'set enable-bracketed-paste on' 2>/dev/null
-    for __hermitty_map in emacs-standard vi-insert vi-command; do
-        builtin bind -m "$__hermitty_map" '"\e[200~": bracketed-paste-begin'
-        builtin bind -m "$__hermitty_map" '"\e[9990~": kill-whole-line'
-        builtin bind -m "$__hermitty_map" '"\e[9991~": accept-line'
-    done 2>/dev/null
-    builtin unset __hermitty_map
-    __hermitty_prompts
-    __hermitty_hooks
-else
-    builtin printf '\e]633;P;Integration=none;%s\a' "$__hermitty_nonce" >/dev/tty
-fi
+__hermitty_start 2>/dev/null

@@ -104,6 +104,7 @@ if not set -q __hermitty_nonce
     function __hermitty_submit
         # A key of the line editor: takes the line from its file, so that no key binding, completion or abbreviation
         # ever sees it.
+        __hermitty_tell P\;Line=taken
         builtin read -gz __hermitty_line <$__hermitty_dir/line
         or set -g __hermitty_line ''
         set -g __hermitty_submitted 1

@@ -30,7 +30,7 @@ __hermitty_wrap() {
     *__hermitty_prompt*) ;;
     *)
         set -- "$1" "${PS1-}"
-        PS1='$({ __hermitty_prompt "$?"; } 3>&2 2>/dev/null)'"$2"'${__hermitty_end}'
+        PS1='$({ __hermitty_prompt "$?"; } 3>&2 2>/dev/null || __hermitty_prompt)'"$2"'${__hermitty_end}'
         ;;
     esac
     case ${PS2-} in
@@ -45,7 +45,7 @@ __hermitty_wrap() {
 
 __hermitty_prompt() {
     # Runs in a subshell while the prompt is expanded: its variables are nobody else's. $1 is the last status, and
-    # descriptor 3 is where the shell draws its prompt.
+    # descriptor 3 is where the shell draws its prompt. With that closed, neither is there, and the status is lost.
     IFS=
     set -f
     set +e +u
@@ -70,9 +70,14 @@ __hermitty_prompt() {
     esac
     n=$__hermitty_nonce
     command printf '\033]633;P;Cwd=%s;%s\007\033]633;D;%s;%s\007\033]633;A;%s\007' \
-        "$cwd" "$n" "$1" "$n" "$n" >/dev/tty
+        "$cwd" "$n" "${1-}" "$n" "$n" >/dev/tty
     # A prompt that nobody sees has no end either.
-    [ -t 3 ] || command printf '\033]633;B;%s\007' "$n" >/dev/tty
+    if [ -z "${1-}" ]; then
+        command printf '\033]633;P;Prompt=lost;%s\007' "$n" >/dev/tty
+    elif ! [ -t 3 ]; then
+        command printf '\033]633;B;%s\007' "$n" >/dev/tty
+    fi
+    return 0
 }
 
 __hermitty_recover() {

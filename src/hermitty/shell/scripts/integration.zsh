@@ -178,6 +178,7 @@ if [[ -z ${__hermitty_nonce-} && -o interactive ]]; then
             builtin emulate -L zsh
             builtin setopt extendedglob noerrexit noerrreturn noxtrace
             local space=${__hermitty_clean_history:+ } plain=1 one
+            __hermitty_tell P\;Line=taken
             __hermitty_line="$(<$__hermitty_dir/line)"
             __hermitty_submitted=1
             __hermitty_arrange

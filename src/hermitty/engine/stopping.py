@@ -1,0 +1,65 @@
+"""Ending a command: interrupt, terminate, kill, and in the end the shell itself.
+
+Each step is taken only when the one before it was not enough, and what is left behind is looked for until nothing is.
+"""
+
+import asyncio
+import signal
+import time
+from typing import TYPE_CHECKING
+
+from hermitty.engine.command import Command
+from hermitty.model import State
+
+if TYPE_CHECKING:
+    from hermitty.engine.terminal import Terminal
+
+# For so long, and in such steps, is looked for programs that an interrupt came too early for.
+_INTERRUPT_SETTLES_S = 0.5
+_INTERRUPT_LOOK_S = 0.02
+_KILLED_GRACE_S = 1.0
+_LEFTOVER_GRACE_S = 2.0
+_LEFTOVER_LOOK_S = 0.005
+
+
+async def interrupt(terminal: "Terminal", command: Command) -> None:
+    """Interrupt the group in front, and those that take its place: a shell may have been about to start one.
+
+    A signal that reaches the shell between two steps of a line is forgotten when the next step starts.
+    """
+    interrupted: set[int] = set()
+    deadline = time.monotonic() + _INTERRUPT_SETTLES_S
+    while command.is_running and terminal.is_open:
+        group = terminal.pty.signal_foreground(signal.SIGINT, unless=interrupted)
+        if group is not None:
+            interrupted.add(group)
+        if time.monotonic() > deadline or await command.ended(_INTERRUPT_LOOK_S):
+            return
+
+
+async def kill(terminal: "Terminal", command: Command) -> None:
+    """End a command and everything it started."""
+    command.stop_as(State.KILLED)
+    terminal.pty.discard_input()
+    settings = terminal.run_settings
+    async with asyncio.TaskGroup() as group:
+        asking = group.create_task(interrupt(terminal, command))
+        gone = await command.ended(settings.interrupt_grace_s)
+        asking.cancel()
+    if not gone:
+        await terminal.pty.signal_since(command.mark, signal.SIGTERM)
+        gone = await command.ended(settings.terminate_grace_s)
+    await _kill_leftovers(terminal, command)
+    if not gone and not await command.ended(_KILLED_GRACE_S) and terminal.is_open:
+        # What runs is the shell itself, and it does not listen. Nothing less than its end will do.
+        await terminal.close(f"`{command.line}` could not be stopped without its shell")
+
+
+async def _kill_leftovers(terminal: "Terminal", command: Command) -> None:
+    """Kill what the command started and left behind, `setsid` children too, until nothing is left."""
+    deadline = time.monotonic() + _LEFTOVER_GRACE_S
+    while terminal.is_open and await terminal.pty.signal_since(command.mark, signal.SIGKILL):
+        if time.monotonic() > deadline:
+            command.warnings.append("some processes of this command could not be killed")
+            return
+        await asyncio.sleep(_LEFTOVER_LOOK_S)  # nothing tells when somebody else's child is gone
