@@ -2,15 +2,18 @@
 
 import argparse
 import asyncio
+import signal
 import sys
 from collections.abc import Awaitable, Callable, Sequence
 from contextlib import ExitStack
+from typing import TextIO
 
 from bench.crowd import measure_crowd
 from bench.drain import measure_drain
-from bench.machine import deadline, is_busy, load, plain_surroundings, say
+from bench.ending import deadline, ended_by_signals
+from bench.machine import is_busy, load, plain_surroundings, say
 from bench.plan import QUICK, Plan
-from bench.report import Measurement, json_line, table
+from bench.report import Measurement, json_line, table, verdict
 from bench.round_trip import measure_opening, measure_other_shells, measure_warm
 from bench.start import measure_start
 from bench.text import measure_text
@@ -32,34 +35,44 @@ _LIMIT_S = 180
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run the benchmarks and return the exit code."""
     parser = argparse.ArgumentParser(prog="python -m bench", description="Measure hermitty, the floor and the peers.")
-    parser.add_argument("--quick", action="store_true", help="smaller counts: under 30 seconds, more noise")
+    parser.add_argument("--quick", action="store_true", help="smaller counts: about 30 seconds, more noise")
     parser.add_argument("--only", action="append", choices=BENCHMARKS, help="run only this one (may be repeated)")
     parser.add_argument("--strict", action="store_true", help="exit with 1 when a target is missed")
     parser.add_argument("--json", metavar="FILE", help="write the lines to this file too")
     options = parser.parse_args(arguments)
-    plan = QUICK if options.quick else Plan()
     if is_busy():
         say(f"bench: the machine is busy (load {load():.1f}): trust ratios, not times")
     found: list[Measurement] = []
-    with ExitStack() as stack:
-        file = stack.enter_context(open(options.json, "w", encoding="utf-8")) if options.json else None
-        stack.enter_context(plain_surroundings())
-        for name in options.only or BENCHMARKS:
-            say(f"bench: {name}")
-            with deadline(_LIMIT_S):
-                measured = asyncio.run(_measure(name, plan))
-            for each in measured:
-                line = json_line(each, load=load())
-                print(line, flush=True)
-                if file:
-                    print(line, file=file, flush=True)
-            found += measured
-    say(table(found))
+    told: list[int] = []
+    try:
+        with ExitStack() as stack:
+            told = stack.enter_context(ended_by_signals())
+            outputs = [sys.stdout]
+            if options.json:
+                outputs.append(stack.enter_context(open(options.json, "w", encoding="utf-8")))
+            stack.enter_context(plain_surroundings())
+            for name in options.only or BENCHMARKS:
+                found += _measure(name, QUICK if options.quick else Plan(), outputs)
+    except KeyboardInterrupt:
+        say("bench: interrupted")
+        return 128 + (told or [signal.SIGINT])[0]
+    finally:
+        if found:
+            say(f"{table(found)}\n{verdict(found)}")
     return 1 if options.strict and any(each.met is False for each in found) else 0
 
 
-async def _measure(name: str, plan: Plan) -> list[Measurement]:
-    return await BENCHMARKS[name](plan)
+def _measure(name: str, plan: Plan, outputs: Sequence[TextIO]) -> list[Measurement]:
+    async def run() -> list[Measurement]:
+        say(f"bench: {name}")
+        return await BENCHMARKS[name](plan)
+
+    with deadline(_LIMIT_S, name):
+        measured = asyncio.run(run())
+    for each in measured:
+        for output in outputs:
+            print(json_line(each, load=load()), file=output, flush=True)
+    return measured
 
 
 if __name__ == "__main__":

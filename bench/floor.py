@@ -1,8 +1,8 @@
-r"""The floor: a bash on a PTY and a blocking reader, with the shortest protocol that is honest.
+r"""The floor: a shell on a PTY and a blocking reader, with the shortest protocol that is honest.
 
-The prompt is `<$?:\#>`: the exit code of the command that ended and bash's own number of the next one. Reading up to a
-prompt with the expected number proves that this very command has ended, and how; nothing is parsed but that. No output
-is kept, no directory and no environment is known, and a command that prints such a prompt would fool it.
+The prompt is `<exit code:number>`, where the number grows with every command. Reading up to the number that comes next
+proves that this very command has ended, and how; nothing is parsed but that. No output is kept, no directory and no
+environment is known, and a command that prints such a prompt would fool it.
 """
 
 import contextlib
@@ -10,60 +10,91 @@ import os
 import pty
 import re
 import signal
+import termios
 from collections.abc import AsyncIterator
 
-_PROMPT = re.compile(rb"<(\d+):(\d+)>$")
+_PROMPT = re.compile(rb"<0:(\d+)>")
+# The size of our own terminals.
+_ROWS, _COLUMNS = 30, 120
+_READ_BYTES = 64 * 1024
+
+# How each shell is told its prompt. None of these lines looks like the prompt that it makes.
+_SET_PROMPT = {
+    "bash": rb"PS1='<$?:\#>'",
+    "zsh": b"PROMPT='<%?:%h>'",
+    "sh": b"PS1='<$?:$((n=n+1))>'",
+    # fish draws a prompt more than once, so the command counts, not the prompt.
+    "fish": b'set -g n 0; function fish_prompt; echo -n "<$status:$n>"; end; '
+    b"function count_commands --on-event fish_postexec; set -g n (math $n + 1); end",
+}
 
 
-class BareBash:
-    """An interactive bash that reads the same startup files as a terminal of hermitty."""
+class BareShell:
+    """An interactive shell that reads the same startup files as a terminal of hermitty."""
 
-    def __init__(self, *, line_editing: bool) -> None:
-        arguments = ["bash", "-i"] if line_editing else ["bash", "--noediting", "-i"]
-        self._pid, self._master = spawn_on_pty(arguments)
-        self._write(rb"PS1='<$?:\#>'")
-        self._number = self._next_prompt()[1]
+    def __init__(self, shell: str, *, line_editing: bool) -> None:
+        arguments = [shell, "-i"] if line_editing else [shell, "--noediting", "-i"]
+        self.pid, self._master = spawn_on_pty(arguments)
+        try:
+            os.write(self._master, _SET_PROMPT[shell] + b"\r")
+            seen = b""
+            while not (prompt := _PROMPT.search(seen)):
+                seen += os.read(self._master, _READ_BYTES)
+        except BaseException:
+            self.close()
+            raise
+        self.number = int(prompt[1])  # of the last prompt
 
     async def run_true(self) -> None:
         """Run `true` and check that the prompt is that of the next command."""
-        self._write(b"true")
-        code, number = self._next_prompt()
-        if (code, number) != (0, self._number + 1):
-            raise AssertionError(f"the floor lost count: exit code {code}, command {number} after {self._number}")
-        self._number = number
+        await self.run("true")
+
+    async def run(self, line: str) -> None:
+        """Run a command that succeeds."""
+        self.number += 1
+        wanted = b":%d>" % self.number
+        os.write(self._master, line.encode() + b"\r")
+        seen = b""
+        while wanted not in seen:
+            seen += os.read(self._master, _READ_BYTES)
+        if b"<0" + wanted not in seen:
+            raise AssertionError(f"the floor read another exit code than 0: {seen!r}")
 
     def close(self) -> None:
         """Kill the shell."""
-        end_child(self._pid, self._master)
-
-    def _write(self, line: bytes) -> None:
-        os.write(self._master, line + b"\r")
-
-    def _next_prompt(self) -> tuple[int, int]:
-        seen = b""
-        while not (found := _PROMPT.search(seen)):
-            seen += os.read(self._master, 65536)
-        return int(found[1]), int(found[2])
+        end_child(self.pid, self._master)
 
 
 @contextlib.asynccontextmanager
-async def bare_bash(*, line_editing: bool = True) -> AsyncIterator[BareBash]:
-    """Open a bare bash and close it in the end."""
-    shell = BareBash(line_editing=line_editing)
+async def bare_shell(shell: str = "bash", *, line_editing: bool = True) -> AsyncIterator[BareShell]:
+    """Open a bare shell and close it in the end."""
+    opened = BareShell(shell, line_editing=line_editing)
     try:
-        yield shell
+        yield opened
     finally:
-        shell.close()
+        opened.close()
 
 
 def spawn_on_pty(arguments: list[str]) -> tuple[int, int]:
-    """Start a program on a new PTY; return its process id and the master's descriptor."""
-    pid, master = pty.fork()
-    if pid == 0:
-        try:
-            os.execvp(arguments[0], arguments)
-        finally:
-            os._exit(127)
+    """Start a program on a new PTY; return its process id and the master's descriptor.
+
+    Not by `pty.fork`: the larger this process is, the longer a fork takes, and the floor would be none.
+    """
+    master, slave = pty.openpty()
+    try:
+        termios.tcsetwinsize(slave, (_ROWS, _COLUMNS))
+        # Opened by the leader of a new session, it becomes the controlling terminal.
+        actions = [
+            (os.POSIX_SPAWN_OPEN, 0, os.ttyname(slave), os.O_RDWR, 0),
+            (os.POSIX_SPAWN_DUP2, 0, 1),
+            (os.POSIX_SPAWN_DUP2, 0, 2),
+        ]
+        pid = os.posix_spawnp(arguments[0], arguments, os.environ, file_actions=actions, setsid=True)
+    except BaseException:
+        os.close(master)
+        raise
+    finally:
+        os.close(slave)
     return pid, master
 
 

@@ -2,46 +2,38 @@
 
 import contextlib
 import os
-import signal
 import sys
 import tempfile
 from collections.abc import Iterator
 from pathlib import Path
-from types import FrameType
 
-# What would make shells start or behave differently from one machine to the next.
-_PERSONAL = ("BASH_ENV", "ENV", "PROMPT_COMMAND", "PS1", "INPUTRC", "ZDOTDIR", "XDG_CONFIG_HOME", "TMUX", "TMUX_PANE")
+# What would make shells start or behave differently from one machine to the next, or write into somebody's history.
+_PERSONAL = (
+    *("BASH_ENV", "ENV", "PROMPT_COMMAND", "PS1", "INPUTRC", "HISTFILE", "HISTCONTROL", "ZDOTDIR", "TMUX", "TMUX_PANE"),
+    *("XDG_CONFIG_HOME", "XDG_DATA_HOME", "XDG_CACHE_HOME", "XDG_STATE_HOME"),
+    *("PYTHONDONTWRITEBYTECODE", "PYTHONSTARTUP", "PYTHONPROFILEIMPORTTIME"),
+)
 
 
 @contextlib.contextmanager
 def plain_surroundings() -> Iterator[None]:
     """Give this process, and all shells it starts, an empty home directory: nobody's startup files are measured."""
     before = dict(os.environ)
-    with tempfile.TemporaryDirectory(prefix="bench-home-") as home:
+    with tempfile.TemporaryDirectory(prefix="bench-home-", ignore_cleanup_errors=True) as home:
+        # Two shells do more for a new user: zsh asks what its startup file should hold, and fish reads all manual
+        # pages, in the background, for minutes.
+        Path(home, ".zshrc").touch()
+        Path(home, ".local/share/fish/generated_completions").mkdir(parents=True)
         for name in _PERSONAL:
             os.environ.pop(name, None)
         os.environ |= {"HOME": home, "SHELL": "/bin/bash", "TERM": "xterm-256color"}
+        # Modules are compiled once and then loaded as from any installed package, without a trace in the source tree.
+        os.environ["PYTHONPYCACHEPREFIX"] = f"{home}/pycache"
         try:
             yield
         finally:
             os.environ.clear()
             os.environ |= before
-
-
-@contextlib.contextmanager
-def deadline(limit_s: int) -> Iterator[None]:
-    """Raise TimeoutError in the middle of whatever blocks, when the time is over."""
-
-    def ring(_number: int, _frame: FrameType | None) -> None:
-        raise TimeoutError(f"not done after {limit_s} s")
-
-    before = signal.signal(signal.SIGALRM, ring)
-    signal.alarm(limit_s)
-    try:
-        yield
-    finally:
-        signal.alarm(0)
-        signal.signal(signal.SIGALRM, before)
 
 
 def load() -> float:
@@ -54,8 +46,28 @@ def is_busy() -> bool:
     return load() > (os.cpu_count() or 1) / 2
 
 
-def proportional_bytes(process: int | str = "self") -> int | None:
-    """Return the memory of a process, shared pages divided among those who share them; None where it is not told."""
+def processor_seconds(process: int) -> float | None:
+    """Return the processor time that a process has used, without its children; None where it is not told exactly."""
+    try:
+        return int(Path(f"/proc/{process}/schedstat").read_text().split()[0]) / 1e9
+    except OSError:
+        return None
+
+
+def resident_bytes() -> int | None:
+    """Return the memory of this process that is not swapped out; None where the system does not tell."""
+    try:
+        pages = Path("/proc/self/statm").read_text().split()[1]
+    except OSError:
+        return None
+    return int(pages) * os.sysconf("SC_PAGE_SIZE")
+
+
+def proportional_bytes(process: int) -> int | None:
+    """Return the memory of a process, shared pages divided among those who share them; None where it is not told.
+
+    Not for this process: what it shares with its shells (libc) counts less, the more of them there are.
+    """
     try:
         lines = Path(f"/proc/{process}/smaps_rollup").read_text().splitlines()
     except OSError:

@@ -8,30 +8,29 @@ import contextlib
 import importlib
 import logging
 import shutil
-import sys
 import tempfile
 from collections.abc import AsyncIterator
 from pathlib import Path
 from typing import Any
 
+from bench.machine import say
 from bench.turns import Contender
 
 _POLL_S = 0.001
 _TIMEOUT_S = 10.0
 
 
-def installed_peers(*, samples: int) -> list[Contender]:
-    """Return the peers that are here. `samples` is for the quick ones; the slow ones take fewer."""
-    few = max(1, samples // 10)
+def installed_peers(*, samples: int, few: int) -> list[Contender]:
+    """Return the peers that are here. `samples` is for the quick ones; the slow ones take `few`."""
     found = []
     if _is_installed("pexpect"):
         # It sleeps 50 ms before it sends anything, unless told not to.
-        found.append(Contender("pexpect", _open_pexpect, few))
-        found.append(Contender("pexpect_without_delay", lambda: _open_pexpect(delay_s=None), samples))
+        found.append(Contender("pexpect", _open_pexpect, few, is_peer=True))
+        found.append(Contender("pexpect_without_delay", lambda: _open_pexpect(delay_s=None), samples, is_peer=True))
     if _is_installed("swerex"):
-        found.append(Contender("swe_rex", _open_swe_rex, few))
+        found.append(Contender("swe_rex", _open_swe_rex, few, is_peer=True))
     if _is_installed("libtmux") and _is_program("tmux"):
-        found.append(Contender("libtmux", _open_libtmux, few))
+        found.append(Contender("libtmux", _open_libtmux, few, is_peer=True))
     return found
 
 
@@ -116,13 +115,13 @@ def _is_installed(module: str) -> bool:
     try:
         importlib.import_module(module)
     except ImportError as exc:
-        print(f"bench: {module} is left out: {exc}", file=sys.stderr)
+        say(f"bench: {module} is left out: {exc}")
         return False
     return True
 
 
 def _is_program(name: str) -> bool:
     if shutil.which(name) is None:
-        print(f"bench: {name} is left out: it is not installed", file=sys.stderr)
+        say(f"bench: {name} is left out: it is not installed")
         return False
     return True

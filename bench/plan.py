@@ -8,9 +8,12 @@ class Plan:
     """Counts of everything. More of them is less noise and more time."""
 
     rounds: int = 10
-    commands_per_turn: int = 200
-    openings_per_turn: int = 4
-    drain_rounds: int = 3
+    commands_per_turn: int = 300
+    # Peers that take 50 ms and more for a command get fewer.
+    slow_commands_per_turn: int = 10
+    openings_per_turn: int = 12
+    shell_commands_per_turn: int = 50
+    drain_rounds: int = 4
     drain_bytes: int = 100_000_000
     terminals: int = 500
     process_rounds: int = 15
@@ -18,13 +21,16 @@ class Plan:
     text_bytes: int = 8_000_000
 
 
+# Enough commands for a p99, everything else small.
 QUICK = Plan(
-    rounds=3,
-    commands_per_turn=50,
-    openings_per_turn=2,
-    drain_rounds=3,
-    drain_bytes=10_000_000,
-    terminals=50,
+    rounds=4,
+    commands_per_turn=150,
+    slow_commands_per_turn=2,
+    openings_per_turn=4,
+    shell_commands_per_turn=25,
+    drain_rounds=2,
+    drain_bytes=20_000_000,
+    terminals=60,
     process_rounds=5,
     text_rounds=3,
     text_bytes=1_000_000,

@@ -25,6 +25,11 @@ def percentile(rounds: Rounds, percent: float) -> float:
     return samples[max(0, math.ceil(percent / 100 * len(samples)) - 1)]
 
 
+def count(rounds: Rounds) -> int:
+    """Return the number of samples."""
+    return sum(map(len, rounds))
+
+
 def ratio(ours: Rounds, other: Rounds) -> float:
     """Return the median over the rounds of the ratio of their medians."""
     return statistics.median(
@@ -129,6 +134,14 @@ def table(measurements: Sequence[Measurement]) -> str:
         ).rstrip()
         for row in rows
     )
+
+
+def verdict(measurements: Sequence[Measurement]) -> str:
+    """Say in one line how many targets were reached, and which were not."""
+    judged = [each for each in measurements if each.met is not None]
+    missed = [each.metric for each in judged if not each.met]
+    told = f"{len(judged) - len(missed)} of {len(judged)} targets met"
+    return f"{told}; missed: {', '.join(missed)}" if missed else told
 
 
 def _short(value: float | None) -> float | None:

@@ -1,23 +1,28 @@
-"""Output as programs print it: lines of a build, plain and in colour. The same bytes in every run."""
+"""Output as programs and shells print it. The same bytes in every run."""
 
 import random
 from collections.abc import Iterator
 
-_WORDS = (
-    "Compiling checking src/engine/terminal.py tests/vt/test_plain.py warning: unused variable `state` error[E0308] "
-    "PASSED FAILED 0.01s [ 42%] -> Building wheel for package (pyproject.toml): finished with status 'done' "
-    "GET /api/terminals HTTP/1.1 200 1532 größer 日本語 café ✓ ✗ …"
-).split(" ")
+_PHRASES = (
+    "Compiling", "src/engine/terminal.py", "warning: unused variable `state`", "error[E0308]:", "mismatched types",
+    "PASSED", "FAILED", "[ 42%]", "->", "0.01s", "Building wheel for package (pyproject.toml):", "finished with status",
+    "'done'", "GET /api/terminals HTTP/1.1", "200", "1532", "größer", "日本語", "café", "✓", "✗", "…",
+)  # fmt: skip
 
 
 def text_lines(size: int) -> bytes:
-    """Make lines of words, a little longer than asked for."""
+    """Make lines of phrases, a little longer than asked for."""
     return _joined(_plain_lines(), size)
 
 
 def coloured_lines(size: int) -> bytes:
-    """Make lines with a colour for every few words, as compilers and test runners print them."""
+    """Make lines with a colour for every phrase or two, as compilers and test runners print them."""
     return _joined(_coloured_lines(), size)
+
+
+def command_lines(size: int, nonce: str) -> bytes:
+    """Make what bash prints for short commands, one after the other, with the markers of our integration."""
+    return _joined(_command_lines(nonce), size)
 
 
 def _joined(lines: Iterator[str], size: int) -> bytes:
@@ -32,7 +37,7 @@ def _joined(lines: Iterator[str], size: int) -> bytes:
 def _plain_lines() -> Iterator[str]:
     chance = random.Random(1)
     while True:
-        yield " ".join(chance.choices(_WORDS, k=chance.randint(1, 18)))
+        yield " ".join(chance.choices(_PHRASES, k=chance.randint(1, 8)))
 
 
 def _coloured_lines() -> Iterator[str]:
@@ -40,6 +45,17 @@ def _coloured_lines() -> Iterator[str]:
     while True:
         parts = []
         for _ in range(chance.randint(1, 6)):
-            words = " ".join(chance.choices(_WORDS, k=chance.randint(1, 3)))
-            parts.append(f"\x1b[{chance.randint(0, 1)};{chance.randint(30, 37)}m{words}\x1b[0m")
+            phrases = " ".join(chance.choices(_PHRASES, k=chance.randint(1, 2)))
+            parts.append(f"\x1b[{chance.randint(0, 1)};{chance.randint(30, 37)}m{phrases}\x1b[0m")
         yield " ".join(parts)
+
+
+def _command_lines(nonce: str) -> Iterator[str]:
+    chance = random.Random(3)
+    while True:
+        phrase = chance.choice(_PHRASES)
+        yield (
+            f"\x1b]633;P;Cwd=/srv/project;{nonce}\a\x1b]633;D;0;{nonce}\a\x1b[?2004h"
+            f"\x1b]633;A;0;{nonce}\a$ \x1b]633;B;{nonce}\aecho {phrase}\r\n\x1b[?2004l\r"
+            f"\x1b]633;C;{nonce}\a{phrase}\r"
+        )

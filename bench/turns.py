@@ -1,15 +1,21 @@
-"""Letting contenders take turns, so that each of them meets the same state of the machine."""
+"""Letting contenders take turns, so that each of them meets the same state of the machine.
+
+The order is reversed in every other round: who comes after whom makes no difference in the end.
+"""
 
 import contextlib
-import sys
 import time
-from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping
+from collections.abc import Awaitable, Callable, Iterable, Mapping
 from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass
-from typing import Protocol
+from functools import partial
+from typing import Protocol, TypeVar
+
+from bench.machine import say
 
 # Seconds of each sample, in rounds, by the name of the contender.
 Samples = dict[str, list[list[float]]]
+_T = TypeVar("_T")
 
 
 class Shell(Protocol):
@@ -26,48 +32,71 @@ class Contender:
     name: str
     open: Callable[[], AbstractAsyncContextManager[Shell]]
     samples: int
+    # Peers fail in their own ways, and a benchmark of ours does not end with them. Ours and the floor are needed.
+    is_peer: bool = False
 
 
 async def time_commands(contenders: Iterable[Contender], *, rounds: int, warm_up: int = 20) -> Samples:
     """Time `true` in a warm shell of each contender."""
     found: Samples = {}
     async with contextlib.AsyncExitStack() as stack:
-        shells: list[tuple[Contender, Shell]] = []
+        turns: dict[Contender, Callable[[], Awaitable[float]]] = {}
         for contender in contenders:
-            with _left_out_if_it_fails(contender):
+            try:
                 shell = await stack.enter_async_context(contender.open())
                 for _ in range(min(warm_up, contender.samples)):
                     await shell.run_true()
-                shells.append((contender, shell))
-        for _ in range(rounds):
-            for contender, shell in shells:
-                turn = [await _seconds(shell.run_true) for _ in range(contender.samples)]
-                found.setdefault(contender.name, []).append(turn)
+            except Exception as exc:
+                _leave_out(contender, exc)
+                continue
+            turns[contender] = partial(_seconds, shell.run_true)
+        found |= await _take_turns(turns, rounds=rounds)
     return found
 
 
 async def time_openings(contenders: Iterable[Contender], *, rounds: int) -> Samples:
     """Time a new shell up to the result of its first `true`. Closing it is not counted."""
-    found: Samples = {}
-    ready: list[Contender] = []
+    turns: dict[Contender, Callable[[], Awaitable[float]]] = {}
     for contender in contenders:
-        with _left_out_if_it_fails(contender):
+        try:
             await _opening_seconds(contender)
-            ready.append(contender)
-    for _ in range(rounds):
-        for contender in ready:
-            turn = [await _opening_seconds(contender) for _ in range(contender.samples)]
-            found.setdefault(contender.name, []).append(turn)
-    return found
+        except Exception as exc:
+            _leave_out(contender, exc)
+            continue
+        turns[contender] = partial(_opening_seconds, contender)
+    return await _take_turns(turns, rounds=rounds)
 
 
 async def time_calls(calls: Mapping[str, Callable[[], Awaitable[None]]], *, rounds: int) -> Samples:
     """Time calls, one of each in a round."""
     found: Samples = {name: [] for name in calls}
-    for _ in range(rounds):
-        for name, call in calls.items():
-            found[name].append([await _seconds(call)])
+    for number in range(rounds):
+        for name in _in_turn(calls, number):
+            found[name].append([await _seconds(calls[name])])
     return found
+
+
+async def _take_turns(turns: Mapping[Contender, Callable[[], Awaitable[float]]], *, rounds: int) -> Samples:
+    found: dict[Contender, list[list[float]]] = {contender: [] for contender in turns}
+    for number in range(rounds):
+        for contender in _in_turn(found, number):
+            try:
+                found[contender].append([await turns[contender]() for _ in range(contender.samples)])
+            except Exception as exc:
+                _leave_out(contender, exc)
+                del found[contender]
+    return {contender.name: samples for contender, samples in found.items()}
+
+
+def _in_turn(items: Iterable[_T], number: int) -> list[_T]:
+    ordered = list(items)
+    return ordered[::-1] if number % 2 else ordered
+
+
+def _leave_out(contender: Contender, exc: Exception) -> None:
+    if not contender.is_peer:
+        raise exc
+    say(f"bench: {contender.name} is left out: {type(exc).__name__}: {exc}")
 
 
 async def _seconds(call: Callable[[], Awaitable[None]]) -> float:
@@ -81,14 +110,3 @@ async def _opening_seconds(contender: Contender) -> float:
     async with contender.open() as shell:
         await shell.run_true()
         return time.perf_counter() - started
-
-
-@contextlib.contextmanager
-def _left_out_if_it_fails(contender: Contender) -> Iterator[None]:
-    # Peers fail in their own ways, and a benchmark of ours does not end with them. Ours and the floor are needed.
-    try:
-        yield
-    except Exception as exc:
-        if contender.name.startswith(("hermitty", "floor")):
-            raise
-        print(f"bench: {contender.name} is left out: {type(exc).__name__}: {exc}", file=sys.stderr)

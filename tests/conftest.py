@@ -87,6 +87,13 @@ def abandoned_tasks() -> Iterator[list[str]]:
 
 
 @pytest.fixture(autouse=True)
+def private_places(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Keep tests away from the settings and the state of whoever runs them."""
+    monkeypatch.setenv("HERMITTY_CONFIG", os.devnull)
+    monkeypatch.setenv("HERMITTY_STATE_DIR", str(tmp_path_factory.getbasetemp() / "state"))
+
+
+@pytest.fixture(autouse=True)
 def nothing_outlives_the_test(abandoned_tasks: list[str]) -> Iterator[None]:
     """Fail a test that leaves a child process, a task or a descriptor behind, and name it.
 

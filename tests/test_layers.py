@@ -45,7 +45,7 @@ MAY_IMPORT: dict[str, AbstractSet[str]] = {
 THIRD_PARTY: dict[str, AbstractSet[str]] = {
     "vt": {"pyghostty", "PIL"},
     "policy": {"tree_sitter", "tree_sitter_bash"},
-    "output": {"jc"},
+    "output": {"jc", "re2"},
     "pty": {"winpty"},
     "config": {"platformdirs"},
     "runtime": {"platformdirs"},

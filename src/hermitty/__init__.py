@@ -59,8 +59,10 @@ def open(settings: "Settings | None" = None) -> "Runtime":  # noqa: A001 - read 
 
 
 def __getattr__(name: str) -> Any:
-    if name not in _HOMES:
-        raise AttributeError(f"module 'hermitty' has no attribute {name!r}")
     from importlib import import_module
 
+    if name == "sync":
+        return import_module("hermitty.sync")
+    if name not in _HOMES:
+        raise AttributeError(f"module 'hermitty' has no attribute {name!r}")
     return getattr(import_module(_HOMES[name]), name)

@@ -9,12 +9,16 @@ A command that fails, times out or is interrupted is a *result*; these are for r
     │   ├── InvalidSize            invalid_size        a screen of 0x0, or larger than any terminal
     │   ├── InvalidTime            invalid_time        negative, not a number
     │   ├── InvalidPattern         invalid_pattern     a regular expression that does not compile
+    │   ├── InvalidOffset          invalid_offset      no byte or line there; says which there are
+    │   ├── InvalidArtifact        invalid_artifact    not the form of an artifact's id
     │   ├── UnknownShell           unknown_shell       names what was found instead
     │   └── UnknownKey             unknown_key         send_key with a name nobody knows
     ├── IncompleteCommand          incomplete_command  the shell waits for the rest (open quote, heredoc)
     ├── TerminalBusy               terminal_busy       names the command that runs
     ├── TerminalClosed             terminal_closed     says why it ended
     ├── TerminalNotFound           terminal_not_found
+    ├── SessionNotFound            session_not_found   names those that there are
+    ├── ArtifactNotFound           artifact_not_found  names the newest that there are
     ├── CommandEnded               command_ended       input for a command that is over
     ├── InputOverflow              input_overflow      more typed than the program reads
     ├── HostUnavailable            host_unavailable    the machine refused a process, a PTY or a descriptor
@@ -91,6 +95,29 @@ class InvalidPattern(InvalidRequest):
         self.pattern = pattern
 
 
+class InvalidOffset(InvalidRequest):
+    """There is no byte or line at this place of an output."""
+
+    code = "invalid_offset"
+
+    def __init__(self, name: str, value: int, *, first: int, last: int) -> None:
+        there = f"use {first} to {last}" if first <= last else "there is nothing to read"
+        super().__init__(f"{name} {value} is outside the output; {there}")
+        self.name = name
+        self.value = value
+        self.first = first
+        self.last = last
+
+
+class InvalidArtifact(InvalidRequest):
+    """This cannot be the id of an artifact."""
+
+    code = "invalid_artifact"
+
+    def __init__(self, artifact_id: object) -> None:
+        super().__init__(f"{str(artifact_id)[:80]!r} is not the id of an artifact, which looks like a_0123456789abcdef")
+
+
 class UnknownShell(InvalidRequest):
     """No such shell on this machine, or not one hermitty can drive."""
 
@@ -158,6 +185,31 @@ class TerminalNotFound(HermittyError):
         there = ", ".join(known) or "none"
         super().__init__(f"no terminal {terminal_id!r}; there are: {there}")
         self.terminal_id = terminal_id
+
+
+class SessionNotFound(HermittyError):
+    """No session has this name: it has not begun, or it has ended."""
+
+    code = "session_not_found"
+
+    def __init__(self, session: str, known: Sequence[str] = ()) -> None:
+        there = ", ".join(known) or "none"
+        super().__init__(f"no session {session!r}; there are: {there}")
+        self.session = session
+
+
+class ArtifactNotFound(HermittyError):
+    """No artifact has this id: it was deleted to make room, or never existed."""
+
+    code = "artifact_not_found"
+    _NAMED = 10
+
+    def __init__(self, artifact_id: str, known: Sequence[str] = ()) -> None:
+        there = ", ".join(known[: self._NAMED]) or "none"
+        more = f" and {len(known) - self._NAMED} more" if len(known) > self._NAMED else ""
+        super().__init__(f"no artifact {artifact_id!r}; there are: {there}{more}")
+        self.artifact_id = artifact_id
+        self.known = tuple(known[: self._NAMED])
 
 
 class CommandEnded(HermittyError):

@@ -120,6 +120,17 @@ def signal_of_exit_code(code: int | None) -> str | None:
 
 def checked_time(name: str, value: float | None) -> float | None:
     """Return a duration in seconds, or raise InvalidTime. None means no limit."""
-    if value is not None and (isinstance(value, bool) or not value >= 0 or math.isinf(value)):
+    if value is None:
+        return None
+    if isinstance(value, bool) or not isinstance(value, int | float) or not value >= 0 or math.isinf(value):
         raise InvalidTime(name, value)
     return value
+
+
+def is_encodable(text: str) -> bool:
+    """Tell whether text can be bytes: UTF-8, with bytes that were none kept as Python keeps them in file names."""
+    try:
+        text.encode("utf-8", "surrogateescape")
+    except UnicodeEncodeError:
+        return False
+    return True

@@ -7,22 +7,27 @@ One thread runs the event loop; calls wait for it. Objects may be used from any 
 """
 
 import asyncio
+import concurrent.futures
+import functools
 import os
-import re
 import threading
-from collections.abc import Callable, Coroutine, Iterator, Mapping, Sequence
+from collections.abc import AsyncGenerator, AsyncIterator, Callable, Coroutine, Iterator, Mapping
 from types import TracebackType
-from typing import Any, Self, TypeVar
+from typing import Any, Concatenate, Generic, ParamSpec, Self, TypeVar
 
 from hermitty.config import Settings
 from hermitty.errors import InvalidRequest
-from hermitty.events import CommandEvent
-from hermitty.model import CommandResult, ProviderName, Quality
-from hermitty.runtime.api import Answer, Command, OutputSlice, Runtime, Terminal, build_runtime
+from hermitty.events import CommandEvent, Event
+from hermitty.model import CommandId, CommandResult, Quality, Size
+from hermitty.runtime.api import Command, Runtime, Terminal, build_runtime
 
 __all__ = ["SyncCommand", "SyncRuntime", "SyncTerminal", "open"]
 
 T = TypeVar("T")
+P = ParamSpec("P")
+
+# So long may calls of other threads take to come back once the runtime is closed.
+_LAST_WORDS_S = 0.5
 
 
 class _Loop:
@@ -32,145 +37,193 @@ class _Loop:
         self._loop = asyncio.new_event_loop()
         self._thread = threading.Thread(target=self._loop.run_forever, name="hermitty", daemon=True)
         self._thread.start()
+        self._lock = threading.Lock()
+        self._closed = False
 
     @property
     def is_open(self) -> bool:
         """Tell whether it still takes calls."""
-        return not self._loop.is_closed()
+        return not self._closed
 
     def call(self, work: Coroutine[Any, Any, T]) -> T:
         """Run a coroutine there and wait. An exception here (Ctrl-C) cancels it there."""
-        if self._loop.is_closed():
+        if threading.current_thread() is self._thread:
             work.close()
-            raise InvalidRequest("the runtime is closed; open another one")
-        future = asyncio.run_coroutine_threadsafe(work, self._loop)
+            raise InvalidRequest(
+                "a callback cannot wait for the runtime that calls it; hand the work to another thread"
+            )
+        with self._lock:
+            if self._closed:
+                work.close()
+                raise InvalidRequest("the runtime is closed; open another one")
+            future = asyncio.run_coroutine_threadsafe(work, self._loop)
         try:
             return future.result()
+        except concurrent.futures.CancelledError:
+            raise InvalidRequest("the runtime was closed by another thread in the meantime") from None
         except BaseException:
             future.cancel()
             raise
 
-    def close(self) -> None:
-        self._loop.call_soon_threadsafe(self._loop.stop)
-        self._thread.join()
-        self._loop.close()
+    def close(self, last: Coroutine[Any, Any, None] | None = None) -> None:
+        """Do a last thing there, release whoever still waits, and end the thread."""
+        with self._lock:
+            if self._closed:
+                if last is not None:
+                    last.close()
+                raise InvalidRequest("the runtime is closed already")
+            self._closed = True
+            future = asyncio.run_coroutine_threadsafe(self._finish(last), self._loop)
+        try:
+            future.result()
+        finally:
+            self._loop.call_soon_threadsafe(self._loop.stop)
+            self._thread.join()
+            self._loop.close()
+
+    async def _finish(self, last: Coroutine[Any, Any, None] | None) -> None:
+        try:
+            if last is not None:
+                await last
+        finally:
+            others = asyncio.all_tasks() - {asyncio.current_task()}
+            if others:
+                # Commands have ended with their terminals, and their waits with them; the rest waits for nothing.
+                _, pending = await asyncio.wait(others, timeout=_LAST_WORDS_S)
+                for task in pending:
+                    task.cancel()
+                await asyncio.gather(*pending, return_exceptions=True)
+            await self._loop.shutdown_asyncgens()
 
 
-class SyncCommand:
+class _Mirror(Generic[T]):
+    """An object whose real one lives in the thread of the loop."""
+
+    def __init__(self, loop: _Loop, real: T) -> None:
+        self._loop = loop
+        self._real = real
+
+
+def _awaited(
+    method: Callable[Concatenate[Any, P], Coroutine[Any, Any, T]],
+) -> Callable[Concatenate[_Mirror[Any], P], T]:
+    """Make the blocking form of an asynchronous method, with the same parameters and words."""
+
+    def call(self: _Mirror[Any], /, *args: P.args, **kwargs: P.kwargs) -> T:
+        return self._loop.call(method(self._real, *args, **kwargs))
+
+    functools.update_wrapper(call, method)
+    return call
+
+
+def _there(method: Callable[Concatenate[Any, P], T]) -> Callable[Concatenate[_Mirror[Any], P], T]:
+    """Make the form of a plain method that runs in the thread of the loop."""
+
+    def call(self: _Mirror[Any], /, *args: P.args, **kwargs: P.kwargs) -> T:
+        return self._loop.call(_later(method, self._real, *args, **kwargs))
+
+    functools.update_wrapper(call, method)
+    return call
+
+
+class SyncCommand(_Mirror[Command]):
     """A command that runs, or has run."""
 
-    def __init__(self, loop: _Loop, command: Command) -> None:
-        self._loop = loop
-        self._command = command
-        self.id = command.id
+    @property
+    def id(self) -> CommandId:
+        """Return its id."""
+        return self._real.id
 
     @property
     def is_running(self) -> bool:
         """Tell whether the command has not ended yet."""
-        return self._command.is_running
+        return self._real.is_running
 
-    def wait(self, timeout_s: float | None = None, *, until_input: bool = True) -> CommandResult:
-        """Wait for the end, a question, or the time-out."""
-        return self._loop.call(self._command.wait(timeout_s, until_input=until_input))
-
-    def wait_for(self, pattern: str, timeout_s: float | None = None) -> re.Match[str] | None:
-        """Wait until the output matches."""
-        return self._loop.call(self._command.wait_for(pattern, timeout_s))
+    wait = _awaited(Command.wait)
+    wait_for = _awaited(Command.wait_for)
+    kill = _awaited(Command.kill)
+    output = _there(Command.output)
+    write = _there(Command.write)
+    send_key = _there(Command.send_key)
+    interrupt = _there(Command.interrupt)
 
     def events(self, interval_s: float | None = None) -> Iterator[CommandEvent]:
         """Yield output as it comes, questions, and the result at the end."""
-        stream = self._command.events(interval_s)
+        return _each(self._loop, self._real.events(interval_s))
 
-        async def following() -> CommandEvent | None:
-            return await anext(stream, None)
-
-        while (event := self._loop.call(following())) is not None:
-            yield event
-
-    def output(self, since: int | None = None) -> OutputSlice:
-        """Return raw output from an offset on."""
-        return self._loop.call(_later(self._command.output, since))
-
-    def write(self, text: str | bytes) -> None:
-        """Type into the terminal while the command runs."""
-        self._loop.call(_later(self._command.write, text))
-
-    def send_key(self, key: str) -> None:
-        """Press a key by name."""
-        self._loop.call(_later(self._command.send_key, key))
-
-    def interrupt(self) -> None:
-        """Interrupt the program as Ctrl-C would."""
-        self._loop.call(_later(self._command.interrupt))
-
-    def kill(self) -> CommandResult:
-        """Kill the command and everything it started."""
-        return self._loop.call(self._command.kill())
+    def result(self) -> CommandResult:
+        """Return what is known now."""
+        return self._loop.call(_later(self._real.result))
 
 
-class SyncTerminal:
+class SyncTerminal(_Mirror[Terminal]):
     """A terminal that understands its commands."""
 
-    def __init__(self, loop: _Loop, terminal: Terminal) -> None:
-        self._loop = loop
-        self._terminal = terminal
-        self.id = terminal.id
-        self.shell = terminal.shell
+    def __init__(self, loop: _Loop, real: Terminal) -> None:
+        super().__init__(loop, real)
+        self.id = real.id
+        self.shell = real.shell
 
     @property
     def cwd(self) -> str | None:
         """Return the shell's directory."""
-        return self._terminal.cwd
+        return self._real.cwd
 
     @property
     def quality(self) -> Quality:
         """Return how much the shell tells."""
-        return self._terminal.quality
+        return self._real.quality
+
+    @property
+    def size(self) -> Size:
+        """Return columns and rows."""
+        return self._real.size
+
+    @property
+    def is_open(self) -> bool:
+        """Tell whether the terminal can be used."""
+        return self._real.is_open
 
     @property
     def is_busy(self) -> bool:
         """Tell whether a command runs."""
-        return self._terminal.is_busy
+        return self._real.is_busy
+
+    @property
+    def current(self) -> SyncCommand | None:
+        """Return the command that runs, if there is one."""
+        command = self._real.current
+        return None if command is None else SyncCommand(self._loop, command)
+
+    run = _awaited(Terminal.run)
+    environment = _awaited(Terminal.environment)
+    write = _there(Terminal.write)
+    send_key = _there(Terminal.send_key)
+    resize = _there(Terminal.resize)
 
     def start(self, line: str, *, kill_after_s: float | None = None) -> SyncCommand:
         """Send a command and return its handle at once."""
-        return SyncCommand(self._loop, self._loop.call(self._terminal.start(line, kill_after_s=kill_after_s)))
-
-    def run(self, line: str, *, wait_s: float | None = None, kill_after_s: float | None = None) -> CommandResult:
-        """Run a command and wait for its end, a question, or `wait_s`."""
-        return self._loop.call(self._terminal.run(line, wait_s=wait_s, kill_after_s=kill_after_s))
-
-    def write(self, text: str | bytes) -> None:
-        """Type into the terminal."""
-        self._loop.call(_later(self._terminal.write, text))
-
-    def send_key(self, key: str) -> None:
-        """Press a key by name."""
-        self._loop.call(_later(self._terminal.send_key, key))
-
-    def resize(self, cols: int, rows: int) -> None:
-        """Change the size."""
-        self._loop.call(_later(self._terminal.resize, cols, rows))
+        return SyncCommand(self._loop, self._loop.call(self._real.start(line, kill_after_s=kill_after_s)))
 
     def screen_text(self) -> str:
         """Return what a person would see now."""
-        return self._loop.call(_later(self._terminal.screen.text))
-
-    def environment(self) -> dict[str, str]:
-        """Return the variables the shell exports."""
-        return self._loop.call(self._terminal.environment())
+        return self._loop.call(_later(self._real.screen.text))
 
     def close(self) -> None:
         """End the shell and everything started from it."""
-        self._loop.call(self._terminal.close())
+        self._loop.call(self._real.close())
 
 
-class SyncRuntime:
+class SyncRuntime(_Mirror[Runtime]):
     """Owns terminals. Use it with `with`: everything it started ends with it."""
 
     def __init__(self, settings: Settings | None) -> None:
-        self._loop = _Loop()
-        self._runtime: Runtime = self._loop.call(_later(build_runtime, settings))
+        loop = _Loop()
+        try:
+            super().__init__(loop, loop.call(_later(build_runtime, settings)))
+        except BaseException:
+            loop.close()
+            raise
 
     def __enter__(self) -> Self:
         return self
@@ -181,58 +234,95 @@ class SyncRuntime:
         if self._loop.is_open:
             self.close()
 
+    @property
+    def settings(self) -> Settings:
+        """Return the settings as they are now."""
+        return self._real.settings
+
+    run = _awaited(Runtime.run)
+    run_in = _awaited(Runtime.run_in)
+    run_temporary = _awaited(Runtime.run_temporary)
+    run_batch = _awaited(Runtime.run_batch)
+    close_terminal = _awaited(Runtime.close_terminal)
+    environment = _awaited(Runtime.environment)
+    environment_changes = _awaited(Runtime.environment_changes)
+    end = _awaited(Runtime.end)
+    report = _awaited(Runtime.report)
+    history = _awaited(Runtime.history)
+    read_artifact = _awaited(Runtime.read_artifact)
+    read_artifact_lines = _awaited(Runtime.read_artifact_lines)
+    search_artifact = _awaited(Runtime.search_artifact)
+    explain = _awaited(Runtime.explain)
+    info = _there(Runtime.info)
+    is_hot = _there(Runtime.is_hot)
+    context = _there(Runtime.context)
+    contribute_path = _there(Runtime.contribute_path)
+    bind = _there(Runtime.bind)
+    session_cwd = _there(Runtime.session_cwd)
+    release = _there(Runtime.release)
+
     def open_terminal(
         self,
         *,
         cwd: str | os.PathLike[str] | None = None,
         shell: str | None = None,
         session: str | None = None,
+        workspace: str | None = None,
         env: Mapping[str, str] | None = None,
         cols: int | None = None,
         rows: int | None = None,
     ) -> SyncTerminal:
         """Open a terminal and wait until it takes commands."""
-        opening = self._runtime.open_terminal(cwd=cwd, shell=shell, session=session, env=env, cols=cols, rows=rows)
+        opening = self._real.open_terminal(
+            cwd=cwd, shell=shell, session=session, workspace=workspace, env=env, cols=cols, rows=rows
+        )
         return SyncTerminal(self._loop, self._loop.call(opening))
 
-    def run(
-        self,
-        command: str | Sequence[str],
-        *,
-        cwd: str | os.PathLike[str] | None = None,
-        session: str | None = None,
-        shell: str | None = None,
-        provider: ProviderName = "pty",
-        env: Mapping[str, str] | None = None,
-        wait_s: float | None = None,
-        kill_after_s: float | None = None,
-        answers: Sequence[Answer] = (),
-    ) -> CommandResult:
-        """Run a command and return its result; after `wait_s` it goes on in the background."""
-        return self._loop.call(
-            self._runtime.run(
-                command,
-                cwd=cwd,
-                session=session,
-                shell=shell,
-                provider=provider,
-                env=env,
-                wait_s=wait_s,
-                kill_after_s=kill_after_s,
-                answers=answers,
-            )
-        )
+    def terminal(self, terminal_id: str) -> SyncTerminal:
+        """Return a terminal by its id."""
+        return SyncTerminal(self._loop, self._loop.call(_later(self._real.terminal, terminal_id)))
 
-    def terminals(self) -> list[SyncTerminal]:
-        """Return the terminals that are open."""
-        return [SyncTerminal(self._loop, terminal) for terminal in self._loop.call(_later(self._runtime.terminals))]
+    def terminals(
+        self, *, busy: bool | None = None, session: str | None = None, workspace: str | None = None
+    ) -> list[SyncTerminal]:
+        """Return the terminals that are open: all, or those of a session or workspace, (not) running a command."""
+        found = self._loop.call(_later(self._real.terminals, busy=busy, session=session, workspace=workspace))
+        return [SyncTerminal(self._loop, terminal) for terminal in found]
+
+    def background_terminals(self, *, busy: bool | None = None) -> list[SyncTerminal]:
+        """Return the terminals that belong to no session."""
+        found = self._loop.call(_later(self._real.background_terminals, busy=busy))
+        return [SyncTerminal(self._loop, terminal) for terminal in found]
+
+    def last_command(self, terminal_id: str) -> SyncCommand | None:
+        """Return the command that runs in a terminal, or else the last one that ran."""
+        command = self._loop.call(_later(self._real.last_command, terminal_id))
+        return None if command is None else SyncCommand(self._loop, command)
+
+    def subscribe(self, callback: Callable[[Event], None]) -> Callable[[], None]:
+        """Call back, in the runtime's thread, for every event from now on; return the function that ends it."""
+        stop = self._loop.call(_later(self._real.subscribe, callback))
+
+        def unsubscribe() -> None:
+            if self._loop.is_open:
+                self._loop.call(_later(stop))
+
+        return unsubscribe
+
+    def events(self) -> Iterator[Event]:
+        """Yield events from now on, until the runtime is closed."""
+        return self._until_closed(_each(self._loop, self._loop.call(_later(self._real.events))))
 
     def close(self) -> None:
         """Close every terminal and process, and end the thread."""
+        self._loop.close(self._real.close())
+
+    def _until_closed(self, events: Iterator[Event]) -> Iterator[Event]:
         try:
-            self._loop.call(self._runtime.close())
-        finally:
-            self._loop.close()
+            yield from events
+        except InvalidRequest:
+            if self._loop.is_open:
+                raise
 
 
 def open(settings: Settings | None = None) -> SyncRuntime:  # noqa: A001 - read as hermitty.sync.open
@@ -240,6 +330,24 @@ def open(settings: Settings | None = None) -> SyncRuntime:  # noqa: A001 - read 
     return SyncRuntime(settings)
 
 
-async def _later(function: Callable[..., T], *args: Any) -> T:
+async def _later(function: Callable[..., T], *args: Any, **kwargs: Any) -> T:
     """Call a plain function inside the loop's thread."""
-    return function(*args)
+    return function(*args, **kwargs)
+
+
+def _each(loop: _Loop, stream: AsyncIterator[T]) -> Iterator[T]:
+    """Yield what an asynchronous generator yields, and end it when nobody wants more."""
+
+    async def following() -> T | None:
+        return await anext(stream, None)
+
+    async def end() -> None:
+        if isinstance(stream, AsyncGenerator):
+            await stream.aclose()
+
+    try:
+        while (item := loop.call(following())) is not None:
+            yield item
+    finally:
+        if loop.is_open:
+            loop.call(end())

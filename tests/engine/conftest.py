@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 import hermitty
-from hermitty.config import Settings, TerminalSettings
+from hermitty.config import ReuseSettings, Settings, TerminalSettings
 from hermitty.runtime.api import Runtime, Terminal
 from tests.support.shells import SHELLS
 
@@ -34,7 +34,8 @@ def settings_for(home: Path, **changes: object) -> Settings:
         "shell_integration_timeout_s": 60.0,
         **changes,
     }
-    return Settings(terminal=TerminalSettings(**values))  # type: ignore[arg-type]
+    terminal = TerminalSettings(**values)  # type: ignore[arg-type]
+    return Settings(terminal=terminal, reuse=ReuseSettings(spares=0))
 
 
 @pytest.fixture

@@ -1,5 +1,6 @@
 """model_text: what a model reads of a captured command."""
 
+import re
 import tracemalloc
 
 import pytest
@@ -128,7 +129,7 @@ def test_any_output_is_within_the_limits(data: bytes, head: int, tail: int, line
 @given(st.text("ab日\n", max_size=200), st.integers(0, 60), st.integers(1, 60))
 def test_every_byte_of_plain_output_is_shown_or_counted(text: str, head: int, tail: int) -> None:
     data = text.encode()
-    shown = model_text(captured(data, head, tail))
+    shown = model_text(captured(data, head, tail), compress_progress=False)  # folding has a test of its own
     if not shown.omitted_bytes:
         assert shown.text == text
         return
@@ -146,3 +147,82 @@ def test_progress_can_be_kept_line_by_line() -> None:
     capture.append(b"10%\r50%\r100%\r\ndone\r\n")
     assert model_text(capture).text == "100%\ndone\n"
     assert model_text(capture, compress_progress=False).text == "10%\n50%\n100%\ndone\n"
+
+
+LONG = "warning: a line that is long enough to be worth it"
+
+
+def test_equal_lines_are_folded_and_nothing_counts_as_omitted() -> None:
+    data = f"\x1b[33m{LONG}\x1b[m\r\n".encode() * 6 + b"done\r\n"
+    text = f"{LONG}\n[... the same line 5 more times ...]\ndone\n"
+    assert model_text(captured(data, 10_000, 10_000)) == ModelText(text, truncated=False, omitted_bytes=0)
+    assert model_text(captured(data, 10_000, 10_000), compress_progress=False).text == f"{LONG}\n" * 6 + "done\n"
+
+
+def test_folding_makes_room_for_the_lines_before() -> None:
+    data = b"".join(b"step %d\n" % number for number in range(5)) + f"{LONG}\n".encode() * 3000
+    assert model_text(captured(data, 200_000, 200_000), max_lines=10) == ModelText(
+        f"step 0\nstep 1\nstep 2\nstep 3\nstep 4\n{LONG}\n[... the same line 2999 more times ...]\n",
+        truncated=False,
+        omitted_bytes=0,
+    )
+
+
+def test_lines_that_a_fold_hides_count_when_the_fold_is_cut() -> None:
+    run = f"{LONG}\n" * 100
+    steps = "".join(f"step {number:02}\n" for number in range(20))
+    shown = model_text(captured((steps + run + steps).encode(), 20_000, 20_000), max_lines=10)
+    omitted = 18 * 8 + len(run) + 12 * 8
+    assert shown == ModelText(
+        f"step 00\nstep 01\n[... {omitted} bytes omitted ...]\n"
+        + "".join(f"step {number:02}\n" for number in range(12, 20)),
+        truncated=True,
+        omitted_bytes=omitted,
+    )
+
+
+@pytest.mark.parametrize(("head", "tail"), [(20_000, 20_000), (500, 700)])
+def test_a_limit_of_characters_leaves_no_part_of_a_note(head: int, tail: int) -> None:
+    steps = "".join(f"step {number:02}\n" for number in range(30))
+    data = (f"{LONG}\n" * 8 + steps + f"{LONG}\n" * 8 + steps).encode()
+    seen: set[int] = set()
+    for max_chars in range(20, 700):
+        shown = model_text(captured(data, head, tail), max_chars=max_chars)
+        whole = shown.text.replace("[... the same line 7 more times ...]\n", "")
+        folded = (len(shown.text) - len(whole)) // len("[... the same line 7 more times ...]\n")
+        rest = re.sub(r"\n?\[\.\.\. [0-9]+ bytes? omitted \.\.\.\]\n?", "", whole)
+        assert "same line" not in rest
+        assert "[" not in rest
+        seen.add(folded)
+        # Up to two newlines of the text are taken for those around the note.
+        counted = len(rest) + folded * 7 * (len(LONG) + 1) + shown.omitted_bytes
+        assert 0 <= len(data) - counted <= 1
+    assert len(seen) > 1
+
+
+REPEATED = re.compile(r"^(.*)\n\[\.\.\. the same line ([0-9]+) more times? \.\.\.\]", re.MULTILINE)
+
+
+@given(
+    st.lists(st.tuples(st.sampled_from(["", "a", "日本" * 10, LONG]), st.integers(1, 30)), min_size=1),
+    st.integers(0, 900),
+    st.integers(1, 900),
+    st.integers(0, 12),
+)
+def test_every_byte_of_repeated_lines_is_shown_folded_or_counted(
+    runs: list[tuple[str, int]], head: int, tail: int, lines: int
+) -> None:
+    text = "".join(f"{line}\n" * count for line, count in runs)
+    shown = model_text(captured(text.encode(), head, tail, chunk=50), max_lines=lines)
+    whole = REPEATED.sub(lambda run: "\n".join([run[1]] * (int(run[2]) + 1)), shown.text)
+    note = f"[... {shown.omitted_bytes} byte"
+    if note in whole:
+        before, _, after = whole.partition(note)
+        after = after.partition("omitted ...]")[2].removeprefix("\n")
+        if len((before + after).encode()) + shown.omitted_bytes > len(text.encode()):
+            before = before.removesuffix("\n")
+        assert text.startswith(before)
+        assert text.endswith(after)
+        assert len((before + after).encode()) + shown.omitted_bytes == len(text.encode())
+    elif not shown.omitted_bytes:
+        assert whole == text

@@ -129,7 +129,7 @@ class RawShell:
         self.events.clear()
         self._write_files(submission.files)
         self.tracker.submitted(is_confirmed=submission.is_confirmed)
-        self.press(submission.keys)
+        self.press(submission.clear + submission.keys)
 
     def finish(self) -> Ran:
         """Wait for the prompt after the line that was started, and return what the line did."""
@@ -494,7 +494,7 @@ class OpenShell:
             path = self.home / name
             path.parent.mkdir(parents=True, exist_ok=True)
             path.write_text(text)
-        chosen = ShellOptions(**options)  # type: ignore[arg-type]
+        chosen = ShellOptions(**options)
         return self._stack.enter_context(RawShell(self._dialect, self._program, self.home, chosen, env or {}))
 
 

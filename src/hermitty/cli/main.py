@@ -1,6 +1,8 @@
 """`hermitty`: one entry point, one module for each command."""
 
 import argparse
+import io
+import os
 import sys
 from collections.abc import Sequence
 
@@ -23,6 +25,9 @@ exit codes: the command's own; 128+N when signal N ended it; 124 when it still r
 after --wait, or waited for input that nobody could give; 126 when it was not
 allowed; 125 when hermitty could not run it.
 """
+
+# What a shell reports for a program that SIGPIPE ended.
+_BROKEN_PIPE = 141
 
 
 def parser() -> argparse.ArgumentParser:
@@ -56,25 +61,94 @@ def parser() -> argparse.ArgumentParser:
         description="Try every shell and feature on this machine, and say what works and what to do otherwise.",
     )
     doctor.add_argument("--json", action="store_true", help="print JSON")
+
+    _add_config(commands)
+    _add_history(commands)
     return top
+
+
+def _add_config(commands: "argparse._SubParsersAction[argparse.ArgumentParser]") -> None:
+    config = commands.add_parser(
+        "config", help="show settings and where they come from", description="Show settings and where they come from."
+    )
+    actions = config.add_subparsers(dest="config_command", metavar="ACTION", required=True)
+    show = actions.add_parser(
+        "show",
+        help="every setting, its value and its origin",
+        description="Show every setting, its value, and where the value comes from.",
+    )
+    show.add_argument(
+        "--changed", action="store_true", help="only what differs from the defaults by somebody's decision"
+    )
+    show.add_argument("--explain", action="store_true", help="say what each setting does and what it may be")
+    show.add_argument("--workspace", metavar="DIR", help="whose .hermitty.toml counts (default: this directory)")
+    show.add_argument("--json", action="store_true", help="print JSON")
+    actions.add_parser("path", help="your file of settings, there or not", description="Print the path of your file.")
+
+
+def _add_history(commands: "argparse._SubParsersAction[argparse.ArgumentParser]") -> None:
+    history = commands.add_parser(
+        "history",
+        help="the commands that ran, newest first",
+        description="List the commands that ran, newest first.",
+    )
+    history.add_argument("--search", metavar="TEXT", help="only command lines with this text in them")
+    history.add_argument("--session", metavar="NAME", help="only commands of this session")
+    history.add_argument("--failed", action="store_true", help="only commands that failed or were stopped")
+    history.add_argument("--limit", metavar="N", type=int, default=50, help="at most so many (default: 50)")
+    history.add_argument("--json", action="store_true", help="print one JSON object a line")
 
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Run the command line and return its exit code."""
+    _fill_standard_streams()
     options = parser().parse_args(argv)
     try:
-        if options.subcommand == "run":
-            from hermitty.cli.run import run_command
-
-            return run_command(options)
-        from hermitty.cli.doctor import examine
-
-        return examine(as_json=options.json)
+        code = _dispatch(options)
+        sys.stdout.flush()
+        return code
     except HermittyError as error:
         print(f"hermitty: {error}", file=sys.stderr)
         return 125
     except KeyboardInterrupt:
         return 130
+    except BrokenPipeError:
+        # Whoever read our output has left, as `head` does. What Python still holds goes nowhere.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return _BROKEN_PIPE
+
+
+def _dispatch(options: argparse.Namespace) -> int:
+    if options.subcommand == "run":
+        from hermitty.cli.run import run_command
+
+        return run_command(options)
+    _speak_utf8()
+    if options.subcommand == "config":
+        from hermitty.cli.config import configure
+
+        return configure(options)
+    if options.subcommand == "history":
+        from hermitty.cli.history import show_history
+
+        return show_history(options)
+    from hermitty.cli.doctor import examine
+
+    return examine(as_json=options.json)
+
+
+def _speak_utf8() -> None:
+    """Write UTF-8, whatever the locale says: JSON is, and names and commands may be anything."""
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(encoding="utf-8", errors="replace")
+
+
+def _fill_standard_streams() -> None:
+    """Open what the caller closed (`>&-`): the next descriptors that are opened would take these numbers."""
+    for name, mode in (("stdin", "r"), ("stdout", "w"), ("stderr", "w")):
+        if getattr(sys, name) is None:
+            setattr(sys, name, open(os.devnull, mode, encoding="utf-8"))  # noqa: SIM115 - for as long as we run
 
 
 if __name__ == "__main__":

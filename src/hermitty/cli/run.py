@@ -10,23 +10,49 @@ import shutil
 import signal
 import sys
 from collections.abc import Iterator
+from pathlib import Path
+from typing import TextIO
 
 import hermitty
-from hermitty.config import Settings, TerminalSettings
+from hermitty.config import Settings
 from hermitty.events import Completed, InputWanted, OutputArrived
 from hermitty.model import CommandResult, State, checked_time
-from hermitty.runtime.api import Command, Runtime, Terminal
+from hermitty.runtime.api import Command, Runtime, SettingsSource, Terminal
 from hermitty.wire.records import result_to_dict, to_json
 
 STILL_RUNNING = 124
 
 # Somebody watches: output is shown this often.
 _INTERVAL_S = 0.02
+# More than any program prints in that time.
+_LOG_BYTES = 32 * 1024 * 1024
 
 
 def run_command(options: argparse.Namespace) -> int:
     """Run one command as the options say and return the exit code to leave with."""
-    return asyncio.run(_run(options))
+    return asyncio.run(_run_unless_told_to_end(options))
+
+
+async def _run_unless_told_to_end(options: argparse.Namespace) -> int:
+    """Take everything along when this process is told to end: its children have sessions of their own."""
+    loop = asyncio.get_running_loop()
+    work = asyncio.ensure_future(_run(options))
+    told: list[int] = []
+
+    def end(number: int) -> None:
+        if not told:
+            told.append(number)
+            work.cancel()
+
+    for number in (signal.SIGTERM, signal.SIGHUP):
+        if signal.getsignal(number) is not signal.SIG_IGN:  # as under nohup
+            loop.add_signal_handler(number, end, number)
+    try:
+        return await work
+    except asyncio.CancelledError:
+        if told:
+            return 128 + told[0]
+        raise
 
 
 async def _run(options: argparse.Namespace) -> int:
@@ -35,7 +61,7 @@ async def _run(options: argparse.Namespace) -> int:
     words: list[str] = options.command
     # One word is a line for the shell; several are the exact words of one command.
     line = words[0] if len(words) == 1 else shlex.join(words)
-    async with hermitty.open(_settings()) as runtime:
+    async with hermitty.open(_settings(options.cwd)) as runtime:
         if options.provider == "pipe":
             result = await _run_piped(runtime, options, words, wait_s, kill_after_s)
         else:
@@ -48,7 +74,7 @@ async def _run(options: argparse.Namespace) -> int:
                 result = await _run_piped(runtime, options, words, wait_s, kill_after_s)
         result = dataclasses.replace(result, session=options.session)
         if options.json:
-            print(to_json(result_to_dict(result)))
+            _write(sys.stdout, to_json(result_to_dict(result)) + "\n")
         else:
             _explain(result)
         return exit_code_of(result)
@@ -63,40 +89,66 @@ def exit_code_of(result: CommandResult) -> int:
     return {State.INTERRUPTED: 130, State.KILLED: 137}.get(result.state, 125)
 
 
-def _settings() -> Settings:
-    if not sys.stdout.isatty():
-        return Settings()
-    size = shutil.get_terminal_size()
-    return Settings(terminal=TerminalSettings(cols=size.columns, rows=size.lines))
+def _write(stream: TextIO, text: str) -> None:
+    """Write UTF-8, whatever the locale says."""
+    stream.flush()
+    stream.buffer.write(text.encode("utf-8", "replace"))
+    stream.buffer.flush()
+
+
+def _settings(cwd: str | None) -> Settings:
+    arguments: dict[str, object] = {"terminal.log_bytes": _LOG_BYTES, "reuse.spares": 0}
+    if sys.stdout.isatty():
+        size = shutil.get_terminal_size()
+        arguments |= {"terminal.cols": size.columns, "terminal.rows": size.lines}
+    return SettingsSource(workspace=Path(cwd or "."), arguments=arguments).current()
 
 
 async def _run_piped(
     runtime: Runtime, options: argparse.Namespace, words: list[str], wait_s: float | None, kill_after_s: float | None
 ) -> CommandResult:
-    result = await runtime.run(
+    streams = {"stdout": sys.stdout.buffer, "stderr": sys.stderr.buffer}
+    task = asyncio.current_task()
+    broken: list[OSError] = []
+
+    def show(stream: str, data: bytes) -> None:
+        try:
+            streams[stream].write(data)
+            streams[stream].flush()
+        except OSError as exc:  # whoever read it is gone
+            broken.append(exc)
+            if task is not None:
+                task.cancel()
+
+    work = runtime.run(
         words[0] if len(words) == 1 else words,
         cwd=options.cwd,
         shell=options.shell,
         provider="pipe",
         wait_s=wait_s if wait_s is not None else 1e9,
         kill_after_s=kill_after_s,
+        on_output=None if options.json else show,
     )
-    if not options.json:
-        sys.stdout.write(result.stdout or "")
-        sys.stderr.write(result.stderr or "")
-    return result
+    try:
+        return await work
+    except asyncio.CancelledError:
+        if broken:
+            raise broken[0] from None
+        raise
 
 
 async def _follow(terminal: Terminal, command: Command, wait_s: float | None, *, quiet: bool) -> CommandResult:
     """Show the output as it comes, pass keys on when a person is there, and return where it ended."""
     interactive = sys.stdin.isatty() and sys.stdout.isatty() and not quiet
-    show = _Output(raw=sys.stdout.isatty())
+    show = _Output(raw=sys.stdout.isatty(), farewell=terminal.dialect.farewell)
     with _keyboard(terminal, command) if interactive else _signals(command):
         try:
             async with asyncio.timeout(wait_s):
                 async for event in command.events(_INTERVAL_S):
                     match event:
-                        case OutputArrived(data=data) if not quiet:
+                        case OutputArrived(data=data, missed=missed) if not quiet:
+                            if missed:
+                                print(f"hermitty: {missed} bytes of output came too fast to be shown", file=sys.stderr)
                             show.write(data)
                         case InputWanted(needs_input) if not interactive:
                             return command.result(needs_input)
@@ -105,27 +157,37 @@ async def _follow(terminal: Terminal, command: Command, wait_s: float | None, *,
         except TimeoutError:
             pass
         finally:
-            show.finish()
+            show.finish(without_farewell=command.farewell is not None)
     return command.result()
 
 
 class _Output:
-    """Writes a terminal's bytes: as they are to a terminal, with plain line ends to anything else."""
+    """Writes a terminal's bytes: as they are to a terminal, with plain line ends to anything else.
 
-    def __init__(self, *, raw: bool) -> None:
+    What the shell says when it is told to exit is held back until it is known to be that.
+    """
+
+    def __init__(self, *, raw: bool, farewell: str | None) -> None:
         self._raw = raw
+        self._farewell = (farewell or "").replace("\n", "\r\n").encode()
         self._held = b""
 
     def write(self, data: bytes) -> None:
-        if not self._raw:
-            data = self._held + data
-            self._held = b"\r" if data.endswith(b"\r") else b""
-            data = data.removesuffix(b"\r").replace(b"\r\n", b"\n")
-        sys.stdout.buffer.write(data)
-        sys.stdout.buffer.flush()
+        data = self._held + data
+        if self._farewell and data.endswith(self._farewell):
+            held = len(self._farewell)
+        else:
+            held = 1 if data.endswith(b"\r") and not self._raw else 0
+        self._held = data[len(data) - held :]
+        self._show(data[: len(data) - held])
 
-    def finish(self) -> None:
-        sys.stdout.buffer.write(self._held)
+    def finish(self, *, without_farewell: bool) -> None:
+        if not (without_farewell and self._held == self._farewell):
+            self._show(self._held)
+        self._held = b""
+
+    def _show(self, data: bytes) -> None:
+        sys.stdout.buffer.write(data if self._raw else data.replace(b"\r\n", b"\n"))
         sys.stdout.buffer.flush()
 
 

@@ -49,4 +49,4 @@ class Answers:
         answer = bytes(self._waiting)
         self.drop()
         if answer and self._terminal.is_open:
-            self._terminal.pty.write(answer)
+            self._terminal.type(answer)

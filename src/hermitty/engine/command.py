@@ -1,6 +1,7 @@
 """One command line run in a terminal: a handle that is there at once, and the result when there is one."""
 
 import asyncio
+import math
 import re
 import secrets
 import time
@@ -10,11 +11,13 @@ from typing import TYPE_CHECKING, Literal
 
 from hermitty.engine.pulse import Pulse
 from hermitty.engine.waiting import QUIET_S
-from hermitty.errors import CommandEnded, IncompleteCommand, InvalidPattern
+from hermitty.errors import CommandEnded, IncompleteCommand, InputOverflow, InvalidPattern
 from hermitty.events import CommandEvent, Completed, InputWanted, OutputArrived
+from hermitty.host.base import TtyState, Waiting
 from hermitty.model import CommandId, CommandResult, NeedsInput, State, checked_time, signal_of_exit_code
 from hermitty.output.model_text import model_text
 from hermitty.vt.capture import HeadTail
+from hermitty.vt.keys import key_bytes
 from hermitty.vt.plain import plain_text
 
 if TYPE_CHECKING:
@@ -23,8 +26,14 @@ if TYPE_CHECKING:
 # While a command runs in silence, the kernel is asked again after these pauses, growing to the longest.
 _FIRST_LOOK_S = QUIET_S
 _LONGEST_LOOK_S = 1.0
+# How often the kernel is asked whether a program that has asked a question reads the answer.
+_READS_LOOK_S = 0.005
+# A program that does not read for so long gets what is for it all the same, and finds it when it does.
+_READS_WITHIN_S = 1.0
 # How much of the output before new bytes a pattern may reach back into.
 _PATTERN_OVERLAP = 8 * 1024
+# How much may be typed for a command that the shell has not started yet.
+_EARLY_LIMIT = 1024 * 1024
 
 Origin = Literal["agent", "user", "internal"]
 
@@ -50,6 +59,7 @@ class Command:
         self.origin: Origin = origin
         self.state = State.RUNNING
         self.exit_code: int | None = None
+        self.is_sent = False
         self.has_begun = False
         self.output_from: int | None = None
         self.output_to: int | None = None  # the end of what has been printed so far
@@ -60,8 +70,9 @@ class Command:
         self._terminal = terminal
         self._started = time.monotonic()
         self._ended_at: float | None = None
-        self._ended = asyncio.Event()
+        self._waiters: list[asyncio.Future[bool]] = []
         self._grown = Pulse()
+        self._early = bytearray()  # typed before the command has begun
         self._incomplete = False
         self._stopping: State | None = None
         self._final: CommandResult | None = None
@@ -73,6 +84,8 @@ class Command:
         """Note that the shell has started the command."""
         self.has_begun = True
         self.output_from = self.output_to = offset
+        if self._early:
+            self._terminal._spawn(self._type_early())
 
     def take(self, offset: int, data: bytes) -> None:
         """Take output that stands at `offset` of the log."""
@@ -96,12 +109,13 @@ class Command:
 
     def finish(self, state: State, exit_code: int | None) -> None:
         """Note the end. Only the first one counts."""
-        if self._ended.is_set():
+        if not self.is_running:
             return
         self.exit_code = exit_code
         self.state = self._stopping or state
         self._ended_at = time.monotonic()
-        self._ended.set()
+        for waiter in self._waiters:
+            _tell(waiter, True)
         self._grown.fire()
 
     # What callers ask.
@@ -109,7 +123,7 @@ class Command:
     @property
     def is_running(self) -> bool:
         """Tell whether the command has not ended yet."""
-        return not self._ended.is_set()
+        return self._ended_at is None
 
     @property
     def duration_s(self) -> float:
@@ -131,32 +145,34 @@ class Command:
         Cancelling this leaves the command running. Raises IncompleteCommand when the shell asked for more.
         """
         checked_time("timeout_s", timeout_s)
-        needs_input: NeedsInput | None = None
-        try:
-            if timeout_s is None:
-                needs_input = await self._settled(until_input)
-            else:
-                async with asyncio.timeout(timeout_s):
-                    needs_input = await self._settled(until_input)
-        except TimeoutError:
-            pass
+        needs_input = await self._settled(until_input, timeout_s)
         if self._incomplete:
             raise IncompleteCommand(self.line or "")
         return self.result(needs_input)
 
     async def ended(self, within_s: float) -> bool:
         """Wait for the end, at most that long, and tell whether it came."""
+        if not self.is_running:
+            return True
+        # The way of every command: cheaper than a time-out around a wait.
+        loop = asyncio.get_running_loop()
+        waiter: asyncio.Future[bool] = loop.create_future()
+        self._waiters.append(waiter)
+        timer = loop.call_later(within_s, _tell, waiter, False)
         try:
-            async with asyncio.timeout(within_s):
-                await self._ended.wait()
-        except TimeoutError:
-            return False
-        return True
+            return await waiter
+        finally:
+            timer.cancel()
+            if waiter in self._waiters:
+                self._waiters.remove(waiter)
 
-    async def _settled(self, until_input: bool) -> NeedsInput | None:
+    async def _settled(self, until_input: bool, timeout_s: float | None) -> NeedsInput | None:
+        deadline = math.inf if timeout_s is None else time.monotonic() + timeout_s
         pause = _FIRST_LOOK_S
         seen = -1
-        while not await self.ended(pause):
+        while not await self.ended(max(0.0, min(pause, deadline - time.monotonic()))):
+            if time.monotonic() >= deadline:
+                return None
             found = await self._terminal.look(self)
             if found is not None and until_input:
                 return found
@@ -176,7 +192,10 @@ class Command:
                 position = 0
                 while True:
                     piece = self.output(max(self.output_from or 0, position - _PATTERN_OVERLAP))
-                    if piece.data and (found := wanted.search(piece.text)):
+                    # Where earlier output is not part of the piece, its first character only tells what stands before
+                    # the second: `^` must not match in the middle of a line.
+                    start = int(piece.offset > (self.output_from or 0))
+                    if piece.data and (found := wanted.search(piece.text, start)):
                         return found
                     position = piece.next
                     if not self.is_running:
@@ -222,17 +241,24 @@ class Command:
                 if not self.is_running:
                     return None
 
+    async def until_it_reads(self) -> TtyState:
+        """Wait until the program in front waits for input, but not for ever; return what the kernel told last."""
+        deadline = time.monotonic() + _READS_WITHIN_S
+        while True:
+            state = await self._terminal.pty.inspect()
+            if state.waiting is not Waiting.NO or not self.is_running or time.monotonic() >= deadline:
+                return state
+            await asyncio.sleep(_READS_LOOK_S)  # the kernel does not tell when a process starts to read
+
     # What callers do.
 
     def write(self, text: str | bytes) -> None:
         """Type into the terminal while the command runs."""
-        self._check_running()
-        self._terminal.write(text)
+        self._type(text.encode("utf-8", "surrogateescape") if isinstance(text, str) else text)
 
     def send_key(self, key: str) -> None:
         """Press a key by name: enter, ctrl-c, up, f5."""
-        self._check_running()
-        self._terminal.send_key(key)
+        self._type(key_bytes(key, application_cursor=self._terminal.screen.application_cursor_keys))
 
     def interrupt(self) -> None:
         """Interrupt the program as Ctrl-C would. It may take its time, or ignore it."""
@@ -256,9 +282,32 @@ class Command:
             self.capture = HeadTail(0, 0)
         return self._final
 
+    def _type(self, data: bytes) -> None:
+        self._check_running()
+        if self.has_begun and not self._early:
+            self._terminal.write(data)
+            return
+        # Until its program runs, the shell's line editor holds the terminal: it would read this, or leave it to the
+        # program with carriage returns that nobody turned into newlines.
+        if len(self._early) + len(data) > _EARLY_LIMIT:
+            raise InputOverflow(self._terminal.id, len(self._early), _EARLY_LIMIT)
+        self._early += data
+
+    async def _type_early(self) -> None:
+        """Type what waits when the program reads. A command that ends before has no use for it, nor has the prompt."""
+        await self.until_it_reads()
+        data, self._early = bytes(self._early), bytearray()
+        if self.is_running and self._terminal.is_open:
+            self._terminal.write(data)
+
     def _check_running(self) -> None:
         if not self.is_running:
             raise CommandEnded(self.id)
+
+
+def _tell(waiter: asyncio.Future[bool], answer: bool) -> None:
+    if not waiter.done():
+        waiter.set_result(answer)
 
 
 def build_result(command: Command, terminal: "Terminal", needs_input: NeedsInput | None) -> CommandResult:
@@ -297,6 +346,7 @@ def build_result(command: Command, terminal: "Terminal", needs_input: NeedsInput
         truncated=truncated,
         omitted_bytes=omitted,
         total_bytes=total,
+        artifact=terminal.observer.artifact(command) if truncated else None,
         cwd=terminal.cwd,
         duration_s=command.duration_s,
         needs_input=needs_input if command.is_running else None,

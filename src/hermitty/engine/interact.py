@@ -1,21 +1,30 @@
-"""Answering a program's questions: pairs of a prompt and what to type, each used once, in any order."""
+"""Answering a program's questions: pairs of a prompt and what to type, each used once, in any order.
+
+An answer is typed when the program reads, not when its prompt shows: one that prints "Password: " and switches the echo
+off afterwards must not have the password on the screen, nor lose it. What the terminal echoes of an answer is not a
+prompt.
+"""
 
 import asyncio
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from hermitty.engine.command import Command
 from hermitty.errors import InvalidPattern
 from hermitty.model import CommandResult, checked_time
 
+# How much unanswered output is searched at a time, and how much of it is kept when there is more.
+_SEARCH_LIMIT = 64 * 1024
+_SEARCH_OVERLAP = 8 * 1024
+
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """When output matches `prompt`, type `reply` and Enter."""
+    """When output matches `prompt`, type `reply` and Enter. The reply may be a secret: it is in no representation."""
 
     prompt: str
-    reply: str
+    reply: str = field(repr=False)
 
 
 def checked_answers(answers: Sequence[Answer]) -> list[tuple[re.Pattern[str], str]]:
@@ -23,7 +32,7 @@ def checked_answers(answers: Sequence[Answer]) -> list[tuple[re.Pattern[str], st
     compiled = []
     for answer in answers:
         try:
-            compiled.append((re.compile(answer.prompt), answer.reply))
+            compiled.append((re.compile(answer.prompt, re.MULTILINE), answer.reply))
         except re.error as exc:
             raise InvalidPattern(answer.prompt, str(exc)) from exc
     return compiled
@@ -38,23 +47,46 @@ async def answer_prompts(
     """
     checked_time("timeout_s", timeout_s)
     waiting = checked_answers(answers)
-    # Text before this has been answered: a prompt must not match what another answer was for.
-    position = 0
+    # Output before `position`, and `skip` characters of the text after it, are done with: a prompt must not match what
+    # another answer was for.
+    position = skip = 0
+    echo = ""  # what the terminal has yet to show of the last answer
     try:
         async with asyncio.timeout(timeout_s):
             while True:
+                running = command.is_running
                 piece = command.output(position)
-                match = next((pair for pair in waiting if pair[0].search(piece.text)), None)
-                if match is not None:
-                    waiting.remove(match)
-                    position = piece.next
+                if echo and piece.text.startswith(echo, skip):
+                    skip, echo = skip + len(echo), ""
+                elif not echo.startswith(piece.text[skip:]):
+                    echo = ""
+                if not echo and (match := _first(waiting, piece.text, skip)):
+                    found, pair = match
+                    waiting.remove(pair)
+                    skip = found.end()
+                    if not piece.text[skip:].strip():
+                        position, skip = piece.next, 0
+                    state = await command.until_it_reads()
                     if command.is_running:
-                        command.write(match[1] + "\r")
+                        command.write(pair[1] + "\r")
+                        # A line editor shows what is typed although the terminal does not.
+                        echo = pair[1] if state.echo or not state.canonical else ""
                     continue
-                if not command.is_running:
+                if not running:
                     return await command.wait()
+                if len(piece.data) > _SEARCH_LIMIT:
+                    # The first character only tells whether a line begins after it.
+                    position, skip = piece.next - _SEARCH_OVERLAP, 1
                 needs_input = await command.next_change()
                 if needs_input is not None and command.output(piece.next).data == b"":
                     return command.result(needs_input)
     except TimeoutError:
         return command.result()
+
+
+def _first(
+    waiting: Sequence[tuple[re.Pattern[str], str]], text: str, skip: int
+) -> tuple[re.Match[str], tuple[re.Pattern[str], str]] | None:
+    """Return the prompt that stands first in the text."""
+    matches = [(found, pair) for pair in waiting if (found := pair[0].search(text, skip))]
+    return min(matches, key=lambda match: match[0].start(), default=None)

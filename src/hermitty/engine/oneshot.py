@@ -1,10 +1,11 @@
 """A one-shot process without a terminal: no shell state, standard output and error apart."""
 
 import asyncio
+import os
 import secrets
 import signal
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 from hermitty.config import Settings
 from hermitty.engine.pulse import Pulse
@@ -17,6 +18,7 @@ from hermitty.model import (
     Quality,
     State,
     checked_time,
+    is_encodable,
     signal_name,
 )
 from hermitty.output.model_text import model_text
@@ -26,17 +28,28 @@ from hermitty.vt.capture import HeadTail
 
 _KILLED_GRACE_S = 2.0
 
+# Is told the raw output of a process as it comes.
+Listener = Callable[[CommandId, Stream, bytes], None]
+
 
 class Process:
     """A process that runs, or has run. Made by `start_process`; cancelling a wait leaves it alone."""
 
-    def __init__(self, command: str, shell: str | None, cwd: str, settings: Settings) -> None:
+    def __init__(
+        self,
+        command: str,
+        shell: str | None,
+        cwd: str,
+        settings: Settings,
+        listener: Listener | None = None,
+    ) -> None:
         self.id = CommandId(f"c_{secrets.token_hex(8)}")
         self.command = command
         self.warnings: list[str] = []
         self._shell = shell
         self._cwd = cwd
         self._settings = settings
+        self._listener = listener
         limits = settings.terminal
         self._all = HeadTail(limits.capture_head_bytes, limits.capture_tail_bytes)
         self._streams = {
@@ -56,6 +69,8 @@ class Process:
         """Take output."""
         self._all.append(data)
         self._streams[stream].append(data)
+        if self._listener is not None:
+            self._listener(self.id, stream, data)
         self._grown.fire()
 
     def on_exit(self, status: ExitStatus) -> None:
@@ -104,12 +119,15 @@ class Process:
         return self.result()
 
     def kill_later(self, after_s: float) -> None:
-        """Kill it when that much time has passed and it still runs."""
+        """Kill it when that much time has passed and it still runs, unless the settings exempt it."""
+        if self._settings.run.exempts(self.command):
+            return
         self._kill_timer = asyncio.get_running_loop().call_later(after_s, self._time_is_over, after_s)
 
     def abandon(self) -> None:
         """Kill it in the background: whoever waited was cancelled."""
-        self._task = asyncio.get_running_loop().create_task(self.close())
+        if self._task is None:  # otherwise it is being killed already
+            self._task = asyncio.get_running_loop().create_task(self.close())
 
     async def close(self) -> None:
         """Kill what is left of it, and free its pipes."""
@@ -195,32 +213,34 @@ async def start_process(
     env: dict[str, str],
     settings: Settings,
     stdin: bool = False,
+    listener: Listener | None = None,
 ) -> Process:
     """Start a shell line, or a program with its arguments exactly as given."""
     host.check_directory(cwd)
     base = host.environment()
     name: str | None = None
     if isinstance(command, str):
-        program, dialect = choose_shell(shell or settings.terminal.shell, base.get("SHELL"), host.find_program)
+        wanted = settings.terminal.shell if shell is None else shell
+        program, dialect = choose_shell(wanted, base.get("SHELL"), host.find_program)
         name = dialect.name
         argv: tuple[str, ...] = (program, *dialect.one_shot(command))
         line = command
     else:
-        argv, line = _checked_argv(host, command)
+        argv, line = _checked_argv(host, command, cwd)
     full_env = terminal_environment(base, {**settings.terminal.env, **env})
-    process = Process(line, name, cwd, settings)
+    process = Process(line, name, cwd, settings, listener)
     spec = PipeSpec(owner=process.id, argv=argv, cwd=cwd, env=full_env, stdin=stdin)
     process.hosted = await host.start(spec, process)
     return process
 
 
-def _checked_argv(host: Host, command: Sequence[str]) -> tuple[tuple[str, ...], str]:
+def _checked_argv(host: Host, command: Sequence[str], cwd: str) -> tuple[tuple[str, ...], str]:
     argv = tuple(command)
     if not argv or not argv[0]:
         raise InvalidCommand("the command is empty")
-    if any(not isinstance(word, str) or "\0" in word for word in argv):
+    if any(not isinstance(word, str) or "\0" in word or not is_encodable(word) for word in argv):
         raise InvalidCommand("arguments are text without NUL bytes")
-    program = host.find_program(argv[0])
+    program = host.find_program(os.path.join(cwd, argv[0]) if "/" in argv[0] else argv[0])
     if program is None:
         raise InvalidCommand(f"program {argv[0]!r} was not found")
     return (program, *argv[1:]), " ".join(map(quote_posix, argv))

@@ -6,6 +6,7 @@ from collections.abc import Callable
 from typing import Literal
 
 from hermitty.config import Settings
+from hermitty.engine.observer import Observer
 from hermitty.engine.terminal import Terminal
 from hermitty.errors import TerminalClosed
 from hermitty.events import Event, NoShellIntegration, TerminalOpened
@@ -13,10 +14,14 @@ from hermitty.host.base import Host, PtySpec
 from hermitty.model import Quality, Size, TerminalId
 from hermitty.shell.dialect import Dialect, ShellOptions, Startup
 from hermitty.shell.launch import choose_shell, terminal_environment
+from hermitty.shell.quoting import quote_posix
 from hermitty.vt.screen import Screen
 
 # A shell without integration is looked at this often, until it reads its first line.
 _LOOK_S = 0.02
+# What that line is about.
+_PROBE = "probe"
+_PROBE_DONE = "obeyed"
 
 
 async def open_terminal(
@@ -30,11 +35,13 @@ async def open_terminal(
     settings: Settings,
     new_screen: Callable[[Size], Screen],
     emit: Callable[[Event], None],
+    observer: Observer | None = None,
 ) -> Terminal:
     """Open a terminal and wait until it takes commands. A failed or cancelled open leaves nothing behind."""
     host.check_directory(cwd)
     base = host.environment()
-    program, dialect = choose_shell(shell or settings.terminal.shell, base.get("SHELL"), host.find_program)
+    wanted = settings.terminal.shell if shell is None else shell
+    program, dialect = choose_shell(wanted, base.get("SHELL"), host.find_program)
     options = _options(settings)
     nonce = secrets.token_hex(16)
     directory = await host.make_directory(terminal_id)
@@ -53,14 +60,15 @@ async def open_terminal(
         settings=settings.terminal,
         run_settings=settings.run,
         emit=emit,
+        observer=observer,
     )
+    terminal.started_with = full_env
     spec = PtySpec(
         terminal=terminal_id,
         program=program,
         args=startup.args,
         cwd=cwd,
-        # What the caller asked for wins over what the shell needs for its integration.
-        env={**full_env, **startup.env, **env},
+        env=_with_startup(full_env, startup, env, directory),
         size=size,
         directory=directory,
         files=startup.files,
@@ -71,7 +79,7 @@ async def open_terminal(
         terminal.screen.close()
         raise
     try:
-        await _integration(terminal, dialect, startup, settings, emit)
+        await _integration(terminal, dialect, startup, directory, settings, emit)
     except BaseException:
         if terminal.is_open:
             await terminal.close("it could not be opened")
@@ -88,6 +96,7 @@ async def _integration(
     terminal: Terminal,
     dialect: Dialect,
     startup: Startup,
+    directory: str,
     settings: Settings,
     emit: Callable[[Event], None],
 ) -> None:
@@ -106,7 +115,7 @@ async def _integration(
             return
     else:
         terminal.integration_failed = "the shell integration is switched off"
-    usable = dialect.is_posix and await _reads_soon(terminal, limit_s)
+    usable = dialect.is_posix and await _reads_soon(terminal, limit_s) and await _obeys(terminal, directory, limit_s)
     if usable:
         terminal.use_sentinel()
     terminal.quality = Quality.NONE
@@ -124,6 +133,33 @@ async def _reads_soon(terminal: Terminal, limit_s: float) -> bool:
     except TimeoutError:
         return False
     return terminal.is_open
+
+
+async def _obeys(terminal: Terminal, directory: str, limit_s: float) -> bool:
+    """Tell whether it is the shell that reads: a startup file may have put another program there, or ask something.
+
+    It is told to make a file, which anything else that reads the line does not do.
+    """
+    script = f"command : >|{quote_posix(f'{directory}/{_PROBE_DONE}')}\n"
+    terminal.pty.put_file(_PROBE, script.encode("utf-8", "surrogateescape"))
+    terminal.pty.discard_input()
+    terminal.pty.write(b"\x15" + f" . {quote_posix(f'{directory}/{_PROBE}')}\r".encode("utf-8", "surrogateescape"))
+    try:
+        async with asyncio.timeout(limit_s):
+            while terminal.is_open and terminal.pty.get_file(_PROBE_DONE) is None:
+                await asyncio.sleep(_LOOK_S)  # a file does not tell when it is made
+    except TimeoutError:
+        return False
+    return terminal.is_open
+
+
+def _with_startup(full_env: dict[str, str], startup: Startup, asked: dict[str, str], directory: str) -> dict[str, str]:
+    """Add what the shell needs for its start. What the caller asked for wins, unless the integration comes in that way.
+
+    A variable that points into the private directory (ZDOTDIR, ENV) is one that the integration script gives back.
+    """
+    ways_in = {name: value for name, value in startup.env.items() if value.startswith(directory)}
+    return {**full_env, **startup.env, **asked, **ways_in}
 
 
 def _options(settings: Settings) -> ShellOptions:

@@ -22,6 +22,12 @@ _LEFTOVER_GRACE_S = 2.0
 _LEFTOVER_LOOK_S = 0.005
 
 
+def forget_input(terminal: "Terminal", command: Command) -> None:
+    """Forget what was typed for a program that is to end. Before it has begun, that is the command line itself."""
+    if command.has_begun:
+        terminal.pty.discard_input()
+
+
 async def interrupt(terminal: "Terminal", command: Command) -> None:
     """Interrupt the group in front, and those that take its place: a shell may have been about to start one.
 
@@ -40,7 +46,7 @@ async def interrupt(terminal: "Terminal", command: Command) -> None:
 async def kill(terminal: "Terminal", command: Command) -> None:
     """End a command and everything it started."""
     command.stop_as(State.KILLED)
-    terminal.pty.discard_input()
+    forget_input(terminal, command)
     settings = terminal.run_settings
     async with asyncio.TaskGroup() as group:
         asking = group.create_task(interrupt(terminal, command))

@@ -16,6 +16,7 @@ from hermitty.config import RunSettings, TerminalSettings
 from hermitty.engine import stopping
 from hermitty.engine.answers import Answers
 from hermitty.engine.command import Command, build_result
+from hermitty.engine.observer import NoObserver, Observer
 from hermitty.engine.pulse import Pulse
 from hermitty.engine.waiting import judge
 from hermitty.errors import InvalidCommand, NotSupported, TerminalBusy, TerminalClosed
@@ -30,7 +31,9 @@ from hermitty.model import (
     State,
     TerminalId,
     checked_time,
+    is_encodable,
 )
+from hermitty.paths import canonical
 from hermitty.shell import tracker as shell
 from hermitty.shell.dialect import ENV_FILE, Dialect, ShellOptions, Submission
 from hermitty.shell.sentinel import submit_with_sentinel
@@ -65,6 +68,7 @@ class Terminal:
         settings: TerminalSettings,
         run_settings: RunSettings,
         emit: Callable[[Event], None],
+        observer: Observer | None = None,
     ) -> None:
         self.id = terminal_id
         self.shell = dialect.name
@@ -72,6 +76,7 @@ class Terminal:
         self.settings = settings
         self.run_settings = run_settings
         self.cwd: str | None = cwd
+        self.started_with: dict[str, str] = {}  # the variables its shell was given
         self.quality = Quality.NONE
         self.takes_commands = True
         self.log = ByteLog(settings.log_bytes)
@@ -86,6 +91,7 @@ class Terminal:
         self._directory = directory
         self._options = options
         self._emit = emit
+        self.observer: Observer = observer or NoObserver()
         self._size = size
         self._scanner = MarkerScanner(nonce)
         self._tracker = shell.CommandTracker(prelude=dialect.prelude)
@@ -94,6 +100,7 @@ class Terminal:
         self._environment_told = Pulse()
         self._hooks_lost = False
         self._recovering = False
+        self._may_be_typed = True  # something may stand on the line, or be on its way there
         self._tasks: set[asyncio.Task[None]] = set()
         self._kill_timer: asyncio.TimerHandle | None = None
         self._closing = False
@@ -109,7 +116,7 @@ class Terminal:
             for event in self._tracker.feed(piece):
                 self._apply(event)
         if answer and not asked_by_program:
-            self.pty.write(answer)
+            self.type(answer)
         elif answer and self._tracker.phase is shell.Phase.RUNNING and self._answers.add(answer):
             self._spawn(self._answers.deliver())
 
@@ -156,7 +163,7 @@ class Terminal:
         checked_line(line)
         checked_time("kill_after_s", kill_after_s)
         command = await self._send(line, "agent", lambda: self._submission(line))
-        if kill_after_s is not None and not line.lstrip().startswith(self.run_settings.kill_exempt or ("\0",)):
+        if kill_after_s is not None and not self.run_settings.exempts(line):
             loop = asyncio.get_running_loop()
             self._kill_timer = loop.call_later(kill_after_s, self._time_is_over, command, kill_after_s)
         return command
@@ -179,10 +186,16 @@ class Terminal:
         self._check_open()
         if self.current is not None:
             self.current.touch()
-        self.pty.write(text.encode("utf-8", "surrogateescape") if isinstance(text, str) else text)
+        self.type(text.encode("utf-8", "surrogateescape") if isinstance(text, str) else text)
+
+    def type(self, data: bytes) -> None:
+        """Send bytes as if typed; the next command starts with an empty line nevertheless."""
+        self._may_be_typed = True
+        self.pty.write(data)
 
     def send_key(self, key: str) -> None:
         """Press a key by name."""
+        self._check_open()
         self.write(key_bytes(key, application_cursor=self.screen.application_cursor_keys))
 
     def resize(self, cols: int, rows: int) -> None:
@@ -193,12 +206,12 @@ class Terminal:
         report = self.screen.resize(size)
         self.pty.resize(size)
         if report:
-            self.pty.write(report)
+            self.type(report)
 
     def interrupt(self, command: Command) -> None:
         """Interrupt the program in front, as Ctrl-C would, even when it switched the terminal's signals off."""
         command.stop_as(State.INTERRUPTED)
-        self.pty.discard_input()
+        stopping.forget_input(self, command)
         self._spawn(stopping.interrupt(self, command))
 
     async def kill(self, command: Command) -> None:
@@ -223,9 +236,14 @@ class Terminal:
     async def change_directory(self, path: str) -> bool:
         """Go to a directory, and tell whether the shell says it is there. The shell's history does not see it."""
         line = self.dialect.change_directory(path)
+        result = await self.run_quietly(line)
+        # The shell may name it in another way: through no symbolic link, or all of them.
+        return result.exit_code == 0 and self.cwd is not None and canonical(self.cwd) == canonical(path)
+
+    async def run_quietly(self, line: str) -> CommandResult:
+        """Run a line of our own, which nobody is told of."""
         command = await self._send(line, "internal", lambda: self._submission(line))
-        result = await command.wait(_PROMPT_TIMEOUT_S, until_input=False)
-        return result.exit_code == 0 and self.cwd == path
+        return await command.wait(_PROMPT_TIMEOUT_S, until_input=False)
 
     async def close(self, reason: str = "it was closed") -> None:
         """End the shell and everything started from it. A second close raises TerminalClosed."""
@@ -310,6 +328,7 @@ class Terminal:
                 self.current = None
             raise
         if command.origin == "agent":
+            self.observer.began(self, command)
             self._emit(CommandStarted(self.id, command.id, line, "agent"))
         return command
 
@@ -339,12 +358,15 @@ class Terminal:
     def _type(self, submission: Submission) -> None:
         for name, data in submission.files.items():
             self.pty.put_file(name, data)
-        # What is still on its way to the prompt (a person's half line, an answer to a program that has left) is not
-        # part of this line.
-        self.pty.discard_input()
+        keys = submission.keys
+        if self._may_be_typed:
+            # A person's half line, or an answer to a program that has left, is not part of this line.
+            self._may_be_typed = False
+            self.pty.discard_input()
+            keys = submission.clear + keys
         self._tracker.submitted(is_confirmed=submission.is_confirmed)
         self.prompt_is_there.clear()
-        self.pty.write(submission.keys)
+        self.pty.write(keys)
 
     def _apply(self, event: shell.Event) -> None:
         match event:
@@ -356,8 +378,10 @@ class Terminal:
             case _ if self._recovering:
                 pass
             case shell.Output(offset, data):
-                if self.current is not None:
-                    self.current.take(offset, data)
+                if (command := self.current) is not None:
+                    command.take(offset, data)
+                    if command.origin != "internal":
+                        self.observer.output(self, command, data)
             case shell.CommandBegan(offset, line):
                 self._command_began(offset, line)
             case shell.CommandFinished():
@@ -365,13 +389,14 @@ class Terminal:
             case shell.MoreInputWanted():
                 if self.current is not None:
                     self.current.reject_incomplete()
-                    self.pty.write(b"\x03")
+                    self.type(b"\x03")
 
     def _command_began(self, offset: int, line: str | None) -> None:
         self.prompt_is_there.clear()
         if self.current is None:
             self.current = Command(self, line, "user")
             self.current.mark = self.pty.mark()
+            self.observer.began(self, self.current)
             self._emit(CommandStarted(self.id, self.current.id, line, "user"))
         if not self.current.has_begun:
             self.current.begin(offset)
@@ -406,6 +431,7 @@ class Terminal:
         command.finish(state, exit_code)
         if command.origin != "internal":
             self.last = command
+            self.observer.ended(self, command)
             self._emit(CommandFinished(self.id, command.id, command.line, command.origin, exit_code))
 
     async def _press_for_environment(self, key: bytes) -> None:
@@ -465,6 +491,8 @@ def checked_line(line: str) -> str:
     """Return a command line that a shell can be given, or raise InvalidCommand."""
     if not isinstance(line, str):
         raise InvalidCommand(f"a command is text, not {type(line).__name__}")
+    if not is_encodable(line):
+        raise InvalidCommand("a command cannot contain half a surrogate pair")
     if "\0" in line:
         raise InvalidCommand("a command cannot contain NUL bytes")
     if not line.strip():

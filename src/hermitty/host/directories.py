@@ -43,11 +43,25 @@ class PrivateDirectories:
         if self._root is None:
             base = _base()
             _remove_abandoned(base)
-            root = Path(tempfile.mkdtemp(prefix=f"{_PREFIX}{os.getuid()}-", dir=base))
-            self._lock = os.open(root / _LOCK, os.O_CREAT | os.O_RDWR | os.O_CLOEXEC, 0o600)
-            fcntl.flock(self._lock, fcntl.LOCK_EX)
-            self._root = root
+            while self._root is None:
+                root = Path(tempfile.mkdtemp(prefix=f"{_PREFIX}{os.getuid()}-", dir=base))
+                self._lock = _locked(root)
+                if (root / _LOCK).exists():
+                    self._root = root
+                else:
+                    # Before it was locked, another host took it for abandoned.
+                    os.close(self._lock)
         return self._root
+
+
+def _locked(root: Path) -> int:
+    try:
+        lock = os.open(root / _LOCK, os.O_CREAT | os.O_RDWR | os.O_CLOEXEC, 0o600)
+    except OSError:
+        root.rmdir()
+        raise
+    fcntl.flock(lock, fcntl.LOCK_EX)
+    return lock
 
 
 def _base() -> Path:

@@ -6,10 +6,9 @@ import os
 import resource
 import secrets
 import shutil
-from collections.abc import Sequence
 from pathlib import Path
 
-from hermitty.errors import InvalidDirectory
+from hermitty.errors import HostUnavailable, InvalidDirectory
 from hermitty.host.base import (
     HostedProcess,
     HostedPty,
@@ -25,7 +24,6 @@ from hermitty.model import ExitStatus, TerminalId
 from hermitty.pty import foreground, processes
 from hermitty.pty.pipes import PipeProcess
 from hermitty.pty.posix import PosixPty
-from hermitty.pty.spawn import inherited_descriptors
 
 
 class LocalHost:
@@ -36,13 +34,15 @@ class LocalHost:
         self._ptys: set[LocalPty] = set()
         self._processes: set[LocalProcess] = set()
         self._descriptor_limit = _raise_descriptor_limit()
-        self._inherited = inherited_descriptors()
         # Ids are unique in one host only; other hosts on this machine have a t_1 too.
         self._token = secrets.token_hex(8)
 
     async def make_directory(self, terminal: TerminalId) -> str:
         """Make a private directory for one terminal."""
-        return str(self._directories.make(terminal))
+        try:
+            return str(self._directories.make(terminal))
+        except OSError as exc:
+            raise HostUnavailable(f"cannot make a private directory: {exc.strerror or exc}") from exc
 
     async def open(self, spec: PtySpec, sink: Sink) -> HostedPty:
         """Start a program on a new PTY."""
@@ -58,10 +58,12 @@ class LocalHost:
                 env=spec.env,
                 size=spec.size,
                 descriptor_limit=self._descriptor_limit,
-                inherited=self._inherited,
                 on_output=sink.on_output,
                 on_exit=sink.on_exit,
             )
+        except OSError as exc:
+            self._directories.remove(directory)
+            raise HostUnavailable(f"cannot open a terminal: {exc.strerror or exc}") from exc
         except BaseException:
             self._directories.remove(directory)
             raise
@@ -71,7 +73,7 @@ class LocalHost:
 
     async def start(self, spec: PipeSpec, sink: ProcessSink) -> HostedProcess:
         """Start a program with pipes."""
-        process = LocalProcess(self, spec, sink, self._owner(spec.owner), self._descriptor_limit, self._inherited)
+        process = LocalProcess(self, spec, sink, self._owner(spec.owner), self._descriptor_limit)
         self._processes.add(process)
         return process
 
@@ -184,7 +186,6 @@ class LocalProcess:
         sink: ProcessSink,
         owner: str,
         limit: int | None,
-        inherited: Sequence[int],
     ) -> None:
         self._host = host
         self._sink = sink
@@ -195,7 +196,6 @@ class LocalProcess:
             env=spec.env,
             stdin=spec.stdin,
             descriptor_limit=limit,
-            inherited=inherited,
             on_output=self._output,
             on_exit=self._exit,
         )

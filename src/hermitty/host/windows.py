@@ -24,7 +24,7 @@ class WindowsHost:
     async def make_directory(self, terminal: TerminalId) -> str:
         """Make a private directory for one terminal."""
         directory = Path(self._root.name, terminal)
-        directory.mkdir()
+        os.mkdir(directory)
         return str(directory)
 
     async def open(self, spec: PtySpec, sink: Sink) -> HostedPty:

@@ -3,14 +3,15 @@
 import re
 from dataclasses import dataclass
 
+from hermitty.output.folding import Folded, fold_repeats
 from hermitty.output.truncate import (
     count_lines,
     fit,
     head_share,
     join_head_tail,
+    tail_share,
     take_head,
     take_tail,
-    utf8_length,
 )
 from hermitty.vt.capture import HeadTail
 from hermitty.vt.plain import ends_on_alternate_screen, plain_text
@@ -50,26 +51,50 @@ def model_text(
 ) -> ModelText:
     """Make the text of a command's captured output. None or 0 is no limit.
 
-    With `compress_progress`, a line that was drawn again and again shows its last state; without, every state is a line.
-    Where the capture dropped bytes, one note counts all the bytes that are missing, in the words of `fit`.
+    With `compress_progress`, a line that was drawn again and again shows its last state, and a run of equal lines
+    is folded (see `folding`), which omits nothing; without, every state and every line is a line. Where the capture
+    dropped bytes, or the limits cut folded text, one note counts all the bytes that are missing.
     """
     if not capture.omitted:
-        whole = _unfolded(capture.head + capture.tail, compress_progress)
-        fitted = fit(plain_text(whole, rows=rows), max_lines=max_lines, max_chars=max_chars)
+        whole = _read(capture.head + capture.tail, rows, compress_progress)
+        if whole.folds:
+            return _fit_folded(whole, max_lines=max_lines or None, max_chars=max_chars or None)
+        fitted = fit(whole.text, max_lines=max_lines, max_chars=max_chars)
         return ModelText(fitted.text, truncated=fitted.omitted_chars > 0, omitted_bytes=fitted.omitted_bytes)
     head, tail = _whole_end(capture.head), _whole_start(capture.tail)
     omitted = capture.total - len(head) - len(tail)
     if ends_on_alternate_screen(head):
         # The tail begins in the middle of a full-screen program.
         tail = _ENTER_ALTERNATE_SCREEN + tail
-    first, last = (plain_text(_unfolded(part, compress_progress), rows=rows) for part in (head, tail))
-    shown_first, shown_last = _share(first, last, max_lines=max_lines or None, max_chars=max_chars or None)
-    omitted += utf8_length(first) - utf8_length(shown_first) + utf8_length(last) - utf8_length(shown_last)
-    return ModelText(join_head_tail(shown_first, shown_last, omitted), truncated=True, omitted_bytes=omitted)
+    first, last = (_read(part, rows, compress_progress) for part in (head, tail))
+    shown_first, shown_last = _share(first.text, last.text, max_lines=max_lines or None, max_chars=max_chars or None)
+    head_end = first.whole_notes_head(len(shown_first))
+    tail_start = last.whole_notes_tail(len(last.text) - len(shown_last))
+    omitted += first.original_bytes(head_end, len(first.text)) + last.original_bytes(0, tail_start)
+    text = join_head_tail(first.text[:head_end], last.text[tail_start:], omitted)
+    return ModelText(text, truncated=True, omitted_bytes=omitted)
 
 
-def _unfolded(data: bytes, compress_progress: bool) -> bytes:
-    return data if compress_progress else _LINE_END_OR_RETURN.sub(b"\n", data)
+def _read(data: bytes, rows: int, compress_progress: bool) -> Folded:
+    if compress_progress:
+        return fold_repeats(plain_text(data, rows=rows))
+    return Folded(plain_text(_LINE_END_OR_RETURN.sub(b"\n", data), rows=rows))
+
+
+def _fit_folded(whole: Folded, *, max_lines: int | None, max_chars: int | None) -> ModelText:
+    """Cut the middle out of folded text as `fit` does, and count the bytes that it stands for."""
+    text = whole.text
+    char_room = max_chars if max_chars and len(text) > max_chars else None
+    lines = count_lines(text) + (char_room is not None)
+    line_room = max_lines if max_lines and lines > max_lines else None
+    if char_room is None and line_room is None:
+        return ModelText(text, truncated=False, omitted_bytes=0)
+    head = take_head(text, max_lines=head_share(line_room), max_chars=head_share(char_room))
+    tail = take_tail(text, max_lines=tail_share(line_room), max_chars=tail_share(char_room))
+    head_end = whole.whole_notes_head(len(head))
+    tail_start = whole.whole_notes_tail(len(text) - len(tail))
+    omitted = whole.original_bytes(head_end, tail_start)
+    return ModelText(join_head_tail(text[:head_end], text[tail_start:], omitted), truncated=True, omitted_bytes=omitted)
 
 
 def _share(first: str, last: str, *, max_lines: int | None, max_chars: int | None) -> tuple[str, str]:

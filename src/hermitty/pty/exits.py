@@ -27,7 +27,13 @@ class ExitWatch:
             self._descriptor = -1
 
     def _ended(self) -> None:
-        pid, status = os.waitpid(self._pid, os.WNOHANG)
+        try:
+            pid, status = os.waitpid(self._pid, os.WNOHANG)
+        except ChildProcessError:
+            # The embedding program ignores SIGCHLD, or waits for children that are not its own: nobody knows.
+            self.close()
+            self._on_exit(ExitStatus())
+            return
         if pid == 0:
             return
         self.close()

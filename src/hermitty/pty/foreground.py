@@ -63,9 +63,11 @@ def blocked_in(group: int, terminal: int) -> tuple[bool, bool] | None:
 
 
 def _members(group: int) -> list[int]:
-    """Return the processes of a group, from its leader down; without its leader, by looking at all processes."""
+    """Return the processes of a group: its leader's family; without its leader, by looking at all processes."""
     found: list[int] = []
-    frontier = [group]
+    leader = read_process(group)
+    # The members of a pipeline are children of the same shell, and the first of them leads.
+    frontier = [] if leader is None else [pid for pid in _children(leader.parent) if _group_of(pid) == group] or [group]
     while frontier and len(found) < _MAX_MEMBERS:
         pid = frontier.pop()
         process = read_process(pid)
@@ -77,6 +79,11 @@ def _members(group: int) -> list[int]:
     if found:
         return found
     return [process.pid for process in process_table().values() if process.group == group]
+
+
+def _group_of(pid: int) -> int | None:
+    process = read_process(pid)
+    return None if process is None else process.group
 
 
 def _children(pid: int) -> list[int]:
@@ -124,9 +131,11 @@ def working_directory(pid: int) -> str | None:
     if sys.platform != "linux":
         return None
     try:
-        return os.readlink(f"/proc/{pid}/cwd")
+        path = os.readlink(f"/proc/{pid}/cwd")
     except OSError:
         return None
+    # So the kernel names a directory that was removed; there may also be one of that very name.
+    return None if path.endswith(" (deleted)") and not os.path.isdir(path) else path
 
 
 def command_line(pid: int) -> bytes | None:

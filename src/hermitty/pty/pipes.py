@@ -32,7 +32,6 @@ class PipeProcess:
         env: Mapping[str, str],
         stdin: bool,
         descriptor_limit: int | None,
-        inherited: Sequence[int],
         on_output: Callable[[int, bytes], None],
         on_exit: Callable[[ExitStatus], None],
     ) -> None:
@@ -61,7 +60,6 @@ class PipeProcess:
                 env={**env, processes.OWNER_VARIABLE: owner},
                 actions=actions,
                 descriptor_limit=descriptor_limit,
-                close=inherited,
             )
         except OSError as exc:
             _close_all(opened)
@@ -70,11 +68,16 @@ class PipeProcess:
             _close_all(opened)
             raise
         _close_all([in_read, out_write, err_write])
+        try:
+            self._watch = ExitWatch(self.pid, self._process_ended)
+        except OSError as exc:
+            _close_all([descriptor for descriptor in (out_read, err_read, in_write) if descriptor >= 0])
+            processes.end_unwatched(self.pid)
+            raise HostUnavailable(f"cannot start a process: {exc.strerror or exc}") from exc
         self._input: WriteQueue | None = None
         if in_write >= 0:
             os.set_blocking(in_write, False)
             self._input = WriteQueue(in_write)
-        self._watch = ExitWatch(self.pid, self._process_ended)
         for descriptor, stream in ((out_read, 1), (err_read, 2)):
             os.set_blocking(descriptor, False)
             self._readers[descriptor] = stream
@@ -96,7 +99,7 @@ class PipeProcess:
     def signal(self, number: int) -> int:
         """Signal the process and everything it started."""
         table = processes.process_table()
-        mine = processes.belongs_to(table, self.pid, self._owner)
+        mine = processes.belongs_to(table, self.pid, self._owner, root_ended=self._ended.is_set())
         if not self._ended.is_set() and self.pid in table:
             mine.add(self.pid)
         return processes.send(table, mine, number)

@@ -87,24 +87,32 @@ def _elapsed_seconds(text: str) -> int:
     return seconds + int(days or 0) * 86_400
 
 
-def belongs_to(table: dict[int, ProcessInfo], root: int, owner: str) -> set[int]:
-    """Return the processes started from `root`, without itself: descendants, its session, and marked orphans."""
+def belongs_to(table: dict[int, ProcessInfo], root: int, owner: str, *, root_ended: bool) -> set[int]:
+    """Return the processes started from `root`, without itself: descendants, its session, and marked orphans.
+
+    The id of a root that ended, and was waited for, may have gone to a stranger: his children and session are his.
+    """
     children: dict[int, list[int]] = {}
     for process in table.values():
         children.setdefault(process.parent, []).append(process.pid)
     found: set[int] = set()
-    frontier = [root]
-    while frontier:
-        for child in children.get(frontier.pop(), ()):
-            if child not in found:
-                found.add(child)
-                frontier.append(child)
-    found.update(process.pid for process in table.values() if process.session == root)
+
+    def add(frontier: list[int]) -> None:
+        while frontier:
+            pid = frontier.pop()
+            if pid not in found:
+                found.add(pid)
+                frontier.extend(children.get(pid, ()))
+
+    if not root_ended:
+        add([root])
+    if not (root_ended and root in table):
+        # A session that has members keeps its number from being given away.
+        add([process.pid for process in table.values() if process.session == root])
     mark = f"{OWNER_VARIABLE}={owner}".encode()
     for process in table.values():
-        # Only orphans can have been missed: their parent is init, or some reaper that is not ours.
-        if process.pid not in found and process.parent not in found and _environment_has(process.pid, mark):
-            found.add(process.pid)
+        if process.pid not in found and _environment_has(process.pid, mark):
+            add([process.pid])
     found.discard(root)
     return found
 
@@ -121,8 +129,11 @@ def _environment_has(pid: int, entry: bytes) -> bool:
 def send(table: dict[int, ProcessInfo], pids: Iterable[int], number: int) -> int:
     """Signal those of the processes that are still the same ones; return how many are alive."""
     alive = 0
-    for pid in pids:
-        known = table[pid]
+    # The oldest first: a shell whose child is killed before itself goes on with the next command.
+    for known in sorted(
+        (table[pid] for pid in pids if pid in table), key=lambda process: (process.started, process.pid)
+    ):
+        pid = known.pid
         now = read_process(pid) if HAS_PROC else known
         if now is None or now.started != known.started or now.is_zombie:
             continue
@@ -133,3 +144,10 @@ def send(table: dict[int, ProcessInfo], pids: Iterable[int], number: int) -> int
                 os.kill(pid, signal.SIGCONT)
             alive += 1
     return alive
+
+
+def end_unwatched(pid: int) -> None:
+    """Kill and reap a child of ours that cannot be watched."""
+    with contextlib.suppress(ProcessLookupError, ChildProcessError):  # somebody else was quicker
+        os.kill(pid, signal.SIGKILL)
+        os.waitpid(pid, 0)

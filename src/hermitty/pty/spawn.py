@@ -15,12 +15,7 @@ from hermitty.errors import HostUnavailable
 _ENTER = 'cd -- "$1" && { [ -z "$2" ] || ulimit -Sn "$2"; } && shift 2 && exec "$@"'
 
 # What this process ignores or blocks must not reach the child: Python ignores SIGPIPE, job runners block SIGINT.
-_DEFAULT_SIGNALS = [
-    getattr(signal, name)
-    for name in ("SIGINT", "SIGQUIT", "SIGTERM", "SIGHUP", "SIGPIPE", "SIGXFSZ", "SIGTSTP", "SIGTTIN", "SIGTTOU",
-                 "SIGCHLD", "SIGUSR1", "SIGUSR2", "SIGALRM", "SIGWINCH")
-    if hasattr(signal, name)
-]  # fmt: skip
+_DEFAULT_SIGNALS = signal.valid_signals() - {signal.SIGKILL, signal.SIGSTOP}
 
 FileAction = tuple[int, int, str, int, int] | tuple[int, int, int] | tuple[int, int]
 
@@ -32,7 +27,6 @@ def spawn(
     env: Mapping[str, str],
     actions: Sequence[FileAction],
     descriptor_limit: int | None = None,
-    close: Sequence[int] = (),
 ) -> int:
     """Start a program in its own session and return its process id. Descriptors of ours are not inherited."""
     limit = str(descriptor_limit) if descriptor_limit else ""
@@ -41,7 +35,7 @@ def spawn(
             "/bin/sh",
             ["/bin/sh", "-c", _ENTER, "sh", cwd, limit, *argv],
             env,
-            file_actions=[*actions, *((os.POSIX_SPAWN_CLOSE, descriptor) for descriptor in close)],
+            file_actions=[*actions, *((os.POSIX_SPAWN_CLOSE, number) for number in inherited_descriptors())],
             setsid=True,
             setsigmask=(),
             setsigdef=_DEFAULT_SIGNALS,
@@ -51,7 +45,7 @@ def spawn(
 
 
 def inherited_descriptors() -> tuple[int, ...]:
-    """Return the descriptors that children would inherit: Python opens none such, but may have been given some."""
+    """Return the descriptors that children would inherit: Python opens none such, but may be given some at any time."""
     found = []
     for entry in os.listdir("/dev/fd"):
         descriptor = int(entry)

@@ -5,6 +5,7 @@ from hermitty.engine.interact import Answer
 from hermitty.engine.terminal import Terminal
 from hermitty.runtime.build import build_runtime
 from hermitty.runtime.runtime import Runtime
+from hermitty.runtime.settings.source import SettingsSource
 from hermitty.shell.launch import installed_shells
 
 __all__ = [
@@ -12,6 +13,7 @@ __all__ = [
     "Command",
     "OutputSlice",
     "Runtime",
+    "SettingsSource",
     "Terminal",
     "build_runtime",
     "installed_shells",

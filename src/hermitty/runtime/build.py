@@ -1,18 +1,45 @@
 """Choosing the parts that a runtime is made of."""
 
 import sys
+from collections.abc import Callable
 
 from hermitty.config import Settings
 from hermitty.host.base import Host
 from hermitty.model import Size
+from hermitty.runtime.artifacts import ArtifactStore
+from hermitty.runtime.history.writer import History
+from hermitty.runtime.places import find_places
 from hermitty.runtime.runtime import Runtime
+from hermitty.runtime.settings.source import SettingsSource
 from hermitty.vt.ghostty import GhosttyScreen
 from hermitty.vt.screen import Screen
 
 
-def build_runtime(settings: Settings | None = None) -> Runtime:
-    """Make a runtime whose terminals live in this process."""
-    return Runtime(_local_host(), settings or Settings(), _new_screen)
+def build_runtime(settings: Settings | Callable[[], Settings] | None = None) -> Runtime:
+    """Make a runtime whose terminals live in this process.
+
+    Settings may be given as they are, as a function that returns them when they are needed, or not at all: then they
+    come from the user's file and the environment, and follow changes.
+    """
+    if settings is None:
+        current = SettingsSource().current
+    elif isinstance(settings, Settings):
+        current = _always(settings)
+    else:
+        current = settings
+    places = find_places()
+    output = current().output
+    artifacts = ArtifactStore(
+        places.artifacts,
+        max_bytes_per_artifact=output.artifact_max_bytes,
+        max_total_bytes=output.artifact_total_bytes,
+    )
+    history = History(places.history_file, lambda: current().history)
+    return Runtime(_local_host(), current, _new_screen, artifacts=artifacts, history=history)
+
+
+def _always(settings: Settings) -> Callable[[], Settings]:
+    return lambda: settings
 
 
 def _local_host() -> Host:

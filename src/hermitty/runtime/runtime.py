@@ -2,36 +2,64 @@
 
 import asyncio
 import os
+import time
 from collections.abc import AsyncIterator, Callable, Mapping, Sequence
-from dataclasses import replace
 from types import TracebackType
 from typing import Self
 
 from hermitty.config import Settings
-from hermitty.engine.interact import Answer, answer_prompts, checked_answers
-from hermitty.engine.oneshot import Process, start_process
-from hermitty.engine.opening import open_terminal
-from hermitty.engine.terminal import Terminal, checked_line
-from hermitty.errors import InvalidRequest, TerminalNotFound
-from hermitty.events import Event
-from hermitty.host.base import Host
-from hermitty.model import CommandResult, ProviderName, Size, TerminalId, checked_time
+from hermitty.engine.command import Command
+from hermitty.engine.host_opener import HostOpener
+from hermitty.engine.interact import Answer
+from hermitty.engine.registry import Registry, TerminalInfo
+from hermitty.engine.terminal import Terminal
+from hermitty.errors import InvalidRequest, SessionNotFound
+from hermitty.events import Event, TerminalEnded
+from hermitty.host.base import Host, Stream
+from hermitty.model import CommandResult, ProviderName, Size
+from hermitty.output.context import DEFAULT_TAIL
+from hermitty.output.pages import Page
+from hermitty.runtime.artifacts import ArtifactStore, SearchResult
+from hermitty.runtime.explanation import Explanation, explain
+from hermitty.runtime.history.entry import HistoryPage, HistoryQuery
+from hermitty.runtime.history.recorder import HistoryRecorder
+from hermitty.runtime.history.writer import History
+from hermitty.runtime.recorder import Recorder
+from hermitty.runtime.report import ReportItem, cool_down, write_report
+from hermitty.runtime.requests import RunRequest, checked_env
+from hermitty.runtime.running import Runner
 from hermitty.runtime.subscribers import Subscribers
+from hermitty.runtime.tracks import Tracks
+from hermitty.shell.environment import Difference, difference
 from hermitty.vt.screen import Screen
 
 
 class Runtime:
-    """Owns terminals. Use it as an async context manager: everything it started ends with it."""
+    """Owns terminals. Use it as an async context manager: everything it started ends with it.
 
-    def __init__(self, host: Host, settings: Settings, new_screen: Callable[[Size], Screen]) -> None:
-        self.settings = settings
+    Terminals belong to sessions (an agent's task) and workspaces (a project). A session that is released leaves its
+    terminals behind as background terminals, which others may use.
+    """
+
+    def __init__(
+        self,
+        host: Host,
+        settings: Callable[[], Settings],
+        new_screen: Callable[[Size], Screen],
+        *,
+        artifacts: ArtifactStore,
+        history: History,
+    ) -> None:
+        self.artifacts = artifacts
         self._host = host
-        self._new_screen = new_screen
-        self._terminals: dict[TerminalId, Terminal] = {}
-        self._sessions: dict[TerminalId, str | None] = {}
-        self._processes: set[Process] = set()
+        self._current_settings = settings
+        self._history = history
         self._subscribers = Subscribers()
-        self._count = 0
+        self._tracks = Tracks(self.settings.output.context_records)
+        recorder = Recorder(self._tracks, artifacts, HistoryRecorder(history.record, self._owner_of))
+        opener = HostOpener(host, settings, new_screen, recorder)
+        self._registry = Registry(opener, self.settings.reuse, emit=self._publish)
+        self._runner = Runner(host, self._registry, self._tracks, settings, artifacts, history.record)
         self._closed = False
 
     async def __aenter__(self) -> Self:
@@ -43,35 +71,12 @@ class Runtime:
         if not self._closed:
             await self.close()
 
-    async def open_terminal(
-        self,
-        *,
-        cwd: str | os.PathLike[str] | None = None,
-        shell: str | None = None,
-        session: str | None = None,
-        env: Mapping[str, str] | None = None,
-        cols: int | None = None,
-        rows: int | None = None,
-    ) -> Terminal:
-        """Open a terminal and wait until it takes commands."""
-        self._check_open()
-        chosen = self.settings.terminal
-        size = Size.checked(chosen.cols if cols is None else cols, chosen.rows if rows is None else rows)
-        self._count += 1
-        terminal = await open_terminal(
-            self._host,
-            TerminalId(f"t_{self._count}"),
-            cwd=self._directory(cwd),
-            shell=shell,
-            env=_checked_env(env),
-            size=size,
-            settings=self.settings,
-            new_screen=self._new_screen,
-            emit=self._subscribers.publish,
-        )
-        self._terminals[terminal.id] = terminal
-        self._sessions[terminal.id] = session
-        return terminal
+    @property
+    def settings(self) -> Settings:
+        """Return the settings as they are now; new terminals follow them."""
+        return self._current_settings()
+
+    # Running commands.
 
     async def run(
         self,
@@ -79,60 +84,223 @@ class Runtime:
         *,
         cwd: str | os.PathLike[str] | None = None,
         session: str | None = None,
+        workspace: str | None = None,
         shell: str | None = None,
         provider: ProviderName = "pty",
         env: Mapping[str, str] | None = None,
         wait_s: float | None = None,
         kill_after_s: float | None = None,
         answers: Sequence[Answer] = (),
+        on_output: Callable[[Stream, bytes], None] | None = None,
     ) -> CommandResult:
         """Run a command and return its result; after `wait_s` it goes on in the background, state `running`.
 
-        A list of words runs that program with exactly these arguments, without a shell (provider `pipe`).
-        Cancelling kills the command.
+        A terminal is reused where one fits, in the session's own directory unless `cwd` says otherwise. A list of
+        words runs that program with exactly these arguments, without a shell (provider `pipe`); `on_output` is called
+        with what it writes to `stdout` and `stderr`. Cancelling kills the command.
         """
         self._check_open()
-        if provider not in ("pty", "pipe"):
-            raise InvalidRequest(f"provider {provider!r} is not known; use pty or pipe")
-        wait_s = self.settings.run.wait_s if wait_s is None else checked_time("wait_s", wait_s)
-        kill_after_s = checked_time("kill_after_s", kill_after_s)
-        if kill_after_s is None:
-            kill_after_s = self.settings.run.kill_after_s
-        checked_answers(answers)
-        directory = self._directory(cwd)
-        if isinstance(command, str):
-            checked_line(command)
-        result: CommandResult | None = None
-        warnings: list[str] = []
-        if provider == "pty" and isinstance(command, str) and not self.settings.terminal.shell_integration_disabled:
-            terminal = await self._terminal_for(directory, shell, session, _checked_env(env))
-            if terminal.takes_commands:
-                result = await self._run_in(terminal, command, wait_s, kill_after_s, answers)
-            else:
-                warnings.append(f"{terminal.integration_failed}; run without a terminal instead")
-                await self.close_terminal(terminal.id)
-        if result is None:
-            result = await self._run_piped(command, directory, shell, _checked_env(env), wait_s, kill_after_s)
-        return replace(result, session=session, warnings=[*warnings, *result.warnings])
+        request = RunRequest(
+            command, cwd, session, workspace, shell, provider, env or {}, wait_s, kill_after_s, answers, on_output
+        )
+        return await self._runner.run(request)
+
+    async def run_in(
+        self,
+        terminal_id: str,
+        command: str,
+        *,
+        session: str | None = None,
+        wait_s: float | None = None,
+        kill_after_s: float | None = None,
+        answers: Sequence[Answer] = (),
+    ) -> CommandResult:
+        """Run a command in a given terminal."""
+        self._check_open()
+        request = RunRequest(command, session=session, wait_s=wait_s, kill_after_s=kill_after_s, answers=answers)
+        return await self._runner.run_in(self.terminal(terminal_id), request)
+
+    async def run_temporary(
+        self,
+        command: str,
+        *,
+        cwd: str | os.PathLike[str] | None = None,
+        session: str | None = None,
+        workspace: str | None = None,
+        shell: str | None = None,
+        env: Mapping[str, str] | None = None,
+        wait_s: float | None = None,
+        answers: Sequence[Answer] = (),
+    ) -> CommandResult:
+        """Run a command in a terminal of its own, which is gone afterwards. After `wait_s` the command is killed."""
+        self._check_open()
+        request = RunRequest(command, cwd, session, workspace, shell, "pty", env or {}, wait_s, None, answers)
+        return await self._runner.run_temporary(request)
+
+    async def run_batch(
+        self,
+        commands: Sequence[str],
+        *,
+        cwd: str | os.PathLike[str] | None = None,
+        session: str | None = None,
+        workspace: str | None = None,
+        shell: str | None = None,
+        wait_s: float | None = None,
+        stop_on_error: bool = False,
+    ) -> list[CommandResult]:
+        """Run several commands in one terminal, one after the other, and return a result for each one that ran."""
+        self._check_open()
+        if not commands:
+            raise InvalidRequest("a batch needs at least one command")
+        requests = [RunRequest(each, cwd, session, workspace, shell, wait_s=wait_s) for each in commands]
+        return await self._runner.run_batch(requests, stop_on_error=stop_on_error)
+
+    # Terminals.
+
+    async def open_terminal(
+        self,
+        *,
+        cwd: str | os.PathLike[str] | None = None,
+        shell: str | None = None,
+        session: str | None = None,
+        workspace: str | None = None,
+        env: Mapping[str, str] | None = None,
+        cols: int | None = None,
+        rows: int | None = None,
+    ) -> Terminal:
+        """Open a terminal and wait until it takes commands. It is the caller's: `run` does not reuse it."""
+        self._check_open()
+        chosen = self.settings.terminal
+        size = Size.checked(chosen.cols if cols is None else cols, chosen.rows if rows is None else rows)
+        directory = self._runner.directory(RunRequest("", cwd=cwd, session=session))
+        lease = await self._registry.open(
+            directory,
+            session=session,
+            workspace=workspace,
+            shell=shell,
+            env=checked_env(env or {}),
+            size=size,
+            keep=True,
+        )
+        lease.release()
+        return lease.terminal
 
     def terminal(self, terminal_id: str) -> Terminal:
         """Return a terminal by its id."""
-        self._forget_closed()
-        try:
-            return self._terminals[TerminalId(terminal_id)]
-        except KeyError:
-            raise TerminalNotFound(terminal_id, list(self._terminals)) from None
+        return self._registry.terminal(terminal_id)
 
-    def terminals(self) -> list[Terminal]:
-        """Return the terminals that are open."""
-        self._forget_closed()
-        return list(self._terminals.values())
+    def info(self, terminal_id: str) -> TerminalInfo:
+        """Return a terminal's number, session, workspace and how often it changed directory for others."""
+        return self._registry.info(terminal_id)
+
+    def terminals(
+        self, *, busy: bool | None = None, session: str | None = None, workspace: str | None = None
+    ) -> list[Terminal]:
+        """Return the terminals that are open: all, or those of a session or workspace, (not) running a command."""
+        return self._registry.terminals(busy=busy, session=session, workspace=workspace)
+
+    def background_terminals(self, *, busy: bool | None = None) -> list[Terminal]:
+        """Return the terminals that belong to no session."""
+        return self._registry.background_terminals(busy=busy)
 
     async def close_terminal(self, terminal_id: str) -> None:
         """Close a terminal and everything started from it."""
+        await self._registry.close_terminal(terminal_id)
+
+    def last_command(self, terminal_id: str) -> Command | None:
+        """Return the command that runs in a terminal, or else the last one that ran."""
         terminal = self.terminal(terminal_id)
-        del self._terminals[terminal.id]
-        await terminal.close()
+        return terminal.current or terminal.last
+
+    def is_hot(self, terminal_id: str) -> bool:
+        """Tell whether a terminal is likely to print more soon."""
+        return self._tracks.is_hot(self.terminal(terminal_id).id)
+
+    def context(self, terminal_id: str, records: int = DEFAULT_TAIL) -> str:
+        """Return the last pieces of a terminal's output, as they came."""
+        return self._tracks.of(self.terminal(terminal_id).id).context.text(records)
+
+    async def environment(self, terminal_id: str) -> dict[str, str]:
+        """Return the variables that a terminal's shell exports now."""
+        return await self.terminal(terminal_id).environment()
+
+    async def environment_changes(self, terminal_id: str) -> Difference:
+        """Return how the variables differ from those that the terminal's shell was started with."""
+        terminal = self.terminal(terminal_id)
+        return difference(terminal.started_with, await terminal.environment())
+
+    def contribute_path(self, contributor: str, path: str | None, *, prepend: bool = False) -> None:
+        """Set what a contributor adds to the PATH of new terminals; None removes it."""
+        self._registry.contribute_path(contributor, path, prepend=prepend)
+
+    # Sessions.
+
+    def bind(self, terminal_id: str, session: str | None) -> None:
+        """Give a terminal to a session, or to none."""
+        self._registry.bind(terminal_id, session)
+
+    def session_cwd(self, session: str) -> str | None:
+        """Return where a session is: the directory of its most recent terminal. None for one that has not begun."""
+        return self._registry.session_cwd(session)
+
+    def release(self, session: str) -> None:
+        """End a session: its terminals go on in the background, their output stays, and others may use them."""
+        self._check_session(session)
+        self._registry.release_session(session)
+
+    async def end(self, session: str) -> None:
+        """End a session and kill everything in its terminals."""
+        self._check_session(session)
+        await self._registry.end_session(session)
+
+    async def report(self, session: str, *, reader: str | None = None, edited: bool = False) -> str:
+        """Write what an agent should know, as Markdown. New output is told to each reader once.
+
+        Waits a moment for terminals that are likely to print more; `edited` says that a file was just saved.
+        """
+        self._check_open()
+        own = [*self.terminals(session=session), *self.background_terminals()]
+        busy = [terminal for terminal in own if terminal.is_busy]
+        settings = self.settings
+        if busy:
+            await cool_down(
+                lambda: any(terminal.is_busy and self._tracks.is_hot(terminal.id) for terminal in busy),
+                edited=edited,
+                settings=settings.session,
+            )
+        items = [
+            ReportItem(
+                terminal,
+                (info := self.info(terminal.id)).number,
+                info.session is None,
+                self._tracks.news(reader or session, terminal.id),
+            )
+            for terminal in own
+            if terminal.is_open
+        ]
+        return write_report(items, settings.output, _silent_s)
+
+    # What happened.
+
+    async def explain(self, result: CommandResult) -> Explanation:
+        """Say what a result means: a summary, its output as data where its form is known, and what to try next."""
+        return await asyncio.to_thread(explain, result, self._host.environment())
+
+    async def read_artifact(self, artifact_id: str, offset: int = 0, limit: int | None = None) -> Page:
+        """Return a page of a command's complete output, from an offset on."""
+        return await self.artifacts.read(artifact_id, offset, limit or self.settings.output.artifact_page_bytes)
+
+    async def read_artifact_lines(self, artifact_id: str, first: int, count: int) -> Page:
+        """Return lines of a command's complete output; the first line is number 1."""
+        return await self.artifacts.lines(artifact_id, first, count)
+
+    async def search_artifact(self, artifact_id: str, pattern: str, *, offset: int = 0) -> SearchResult:
+        """Find lines of a command's complete output by a regular expression, or literally if it is none."""
+        return await self.artifacts.search(artifact_id, pattern, offset=offset)
+
+    async def history(self, query: HistoryQuery | None = None) -> HistoryPage:
+        """Return commands that ran, newest first, also those of earlier runtimes."""
+        return await self._history.search(query or HistoryQuery())
 
     def subscribe(self, callback: Callable[[Event], None]) -> Callable[[], None]:
         """Call back for every event from now on; return the function that ends it."""
@@ -147,88 +315,30 @@ class Runtime:
         if self._closed:
             raise InvalidRequest("the runtime is closed already")
         self._closed = True
-        terminals, self._terminals = list(self._terminals.values()), {}
-        await asyncio.gather(*(self._close_one(terminal) for terminal in terminals))
-        await asyncio.gather(*(process.close() for process in self._processes))
+        await self._registry.close()
+        await self._runner.close()
         await self._host.aclose()
+        self.artifacts.close()
+        await self._history.aclose()
 
-    async def _close_one(self, terminal: Terminal) -> None:
-        if terminal.is_open:
-            await terminal.close("the runtime was closed")
-        await terminal.finished()
+    def _publish(self, event: Event) -> None:
+        self._subscribers.publish(event)
+        if isinstance(event, TerminalEnded):
+            self._tracks.forget(event.terminal)
 
-    async def _run_in(
-        self,
-        terminal: Terminal,
-        command: str,
-        wait_s: float | None,
-        kill_after_s: float | None,
-        answers: Sequence[Answer],
-    ) -> CommandResult:
-        if not answers:
-            return await terminal.run(command, wait_s=wait_s, kill_after_s=kill_after_s)
-        handle = await terminal.start(command, kill_after_s=kill_after_s)
-        try:
-            return await answer_prompts(handle, answers, timeout_s=wait_s)
-        except asyncio.CancelledError:
-            terminal.abandon(handle)
-            raise
+    def _owner_of(self, terminal_id: str) -> tuple[str | None, str | None]:
+        info = self._registry.info(terminal_id)
+        return info.session, info.workspace
 
-    async def _run_piped(
-        self,
-        command: str | Sequence[str],
-        cwd: str,
-        shell: str | None,
-        env: dict[str, str],
-        wait_s: float | None,
-        kill_after_s: float | None,
-    ) -> CommandResult:
-        process = await start_process(self._host, command, cwd=cwd, shell=shell, env=env, settings=self.settings)
-        self._processes.add(process)
-        if kill_after_s is not None:
-            process.kill_later(kill_after_s)
-        try:
-            result = await process.wait(wait_s)
-        except asyncio.CancelledError:
-            process.abandon()
-            raise
-        if result.state.is_final:
-            self._processes.discard(process)
-            await process.close()
-        return result
-
-    async def _terminal_for(self, cwd: str, shell: str | None, session: str | None, env: dict[str, str]) -> Terminal:
-        """Return an idle terminal of the session in that directory, or a new one."""
-        self._forget_closed()
-        if not env:
-            for terminal in self._terminals.values():
-                if (
-                    not terminal.is_busy
-                    and terminal.takes_commands
-                    and terminal.cwd == cwd
-                    and self._sessions[terminal.id] == session
-                    and shell in (None, terminal.shell)
-                ):
-                    return terminal
-        return await self.open_terminal(cwd=cwd, shell=shell, session=session, env=env)
-
-    def _forget_closed(self) -> None:
-        for terminal in [t for t in self._terminals.values() if not t.is_open]:
-            del self._terminals[terminal.id]
-
-    def _directory(self, cwd: str | os.PathLike[str] | None) -> str:
-        path = os.getcwd() if cwd is None else os.path.abspath(os.fspath(cwd))
-        self._host.check_directory(path)
-        return path
+    def _check_session(self, session: str) -> None:
+        known = self._registry.sessions()
+        if session not in known:
+            raise SessionNotFound(session, known)
 
     def _check_open(self) -> None:
         if self._closed:
             raise InvalidRequest("the runtime is closed; open another one")
 
 
-def _checked_env(env: Mapping[str, str] | None) -> dict[str, str]:
-    checked = dict(env or {})
-    for name, value in checked.items():
-        if not name or "=" in name or "\0" in name or "\0" in value:
-            raise InvalidRequest(f"environment variable {name!r} cannot be set")
-    return checked
+def _silent_s(terminal: Terminal) -> float:
+    return time.monotonic() - terminal.current.last_activity if terminal.current is not None else 0.0

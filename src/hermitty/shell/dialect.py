@@ -10,10 +10,12 @@ from typing import Protocol
 
 from hermitty.model import Quality
 
-# Key sequences that no keyboard sends; the integration scripts bind them in the shell's line editor.
-KEY_KILL_LINE = b"\x1b[9990~"
-KEY_SUBMIT = b"\x1b[9991~"
-KEY_ENVIRONMENT = b"\x1b[9992~"
+# Key sequences that nobody types (Ctrl-^ and a letter); the integration scripts bind them in the shell's line editor.
+# They are short because line editors read byte by byte.
+KEY_KILL_LINE = b"\x1ek"
+KEY_PASTE = b"\x1ep"
+KEY_SUBMIT = b"\x1es"
+KEY_ENVIRONMENT = b"\x1ee"
 
 # File names inside a terminal's private directory.
 LINE_FILE = "line"
@@ -25,6 +27,8 @@ class Submission:
     """How one command line reaches the shell: files to write first, then keys to type."""
 
     keys: bytes
+    # Typed first when something may stand on the line already.
+    clear: bytes = b""
     files: dict[str, bytes] = field(default_factory=dict)
     # The shell reports Line=taken when it takes this line: what ends before that is something else.
     is_confirmed: bool = False

@@ -2,7 +2,8 @@
 
 import re
 
-_SAFE = re.compile(r"[A-Za-z0-9_@%+=:,./-]+\Z")
+# A word that begins with "=" is the path of a program to zsh.
+_SAFE = re.compile(r"[A-Za-z0-9_@%+:,./-][A-Za-z0-9_@%+=:,./-]*\Z")
 
 _ANSI_C = {
     "a": "\a", "b": "\b", "e": "\x1b", "E": "\x1b", "f": "\f", "n": "\n", "r": "\r", "t": "\t", "v": "\v",

@@ -83,10 +83,11 @@ class MarkerScanner:
         done = 0  # everything before is in `pieces`
         at = 0
         while True:
-            at = data.find(b"\x1b", at)
+            at = data.find(_INTRODUCER, at)
             if at < 0:
-                self._emit_text(pieces, data, done, len(data))
-                return self._hold(pieces, data, len(data), searched=0)
+                end = len(data) - data.endswith(b"\x1b")
+                self._emit_text(pieces, data, done, end)
+                return self._hold(pieces, data, end, searched=0)
             known = _KNOWN.match(data, at)
             if known is None:
                 if len(data) - at < 7 and _KNOWN_PREFIX.match(data, at):

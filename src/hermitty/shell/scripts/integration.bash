@@ -15,8 +15,12 @@ __hermitty_pwd=
 __hermitty_cwd=
 __hermitty_prompts_set=
 __hermitty_unmarked=
+# What stands in PROMPT_COMMAND: before and after the user's own, or one hook where there are none. Then nobody can
+# type, or nobody sees the prompt, unless both ends of the terminal are there.
+__hermitty_last='[[ -t 0 && -t 2 ]] || { __hermitty_lost; } >/dev/null 2>&1'
 __hermitty_first='{ __hermitty_before; } >/dev/null 2>&1'
-__hermitty_last='{ __hermitty_after; } 3>&2 >/dev/null 2>&1 || { __hermitty_lost; } >/dev/null 2>&1'
+__hermitty_only="{ __hermitty_before; __hermitty_after; } >/dev/null 2>&1; $__hermitty_last"
+__hermitty_last="{ __hermitty_after; } >/dev/null 2>&1; $__hermitty_last"
 
 # Functions come before the user's files, so that no alias of theirs ends up inside.
 
@@ -67,16 +71,19 @@ __hermitty_before() {
 }
 
 __hermitty_after() {
-    # Last of all prompt commands: the user's prompt is final. Descriptor 3 is the shell's standard error.
+    # Last of all prompt commands: the user's prompt is final.
     [[ ${PS1-}${PS0-}${PS2-} == "$__hermitty_prompts_set" ]] || __hermitty_prompts
-    [[ ${PROMPT_COMMAND[0]-} == "$__hermitty_first" && ${PROMPT_COMMAND[-1]-} == "$__hermitty_last" ]] ||
+    if [[ ${PROMPT_COMMAND[0]-} == "$__hermitty_only" ]]; then
+        ((${#PROMPT_COMMAND[@]} == 1)) || __hermitty_hooks
+    elif [[ ${PROMPT_COMMAND[0]-} != "$__hermitty_first" || ${PROMPT_COMMAND[-1]-} != "$__hermitty_last" ]]; then
         __hermitty_hooks
+    fi
     [[ -z $__hermitty_unmarked ]] || builtin printf '\e]633;B;%s\a' "$__hermitty_nonce" >/dev/tty || builtin :
-    [[ -t 0 && -t 3 ]]
+    builtin return 0
 }
 
 __hermitty_lost() {
-    # Nobody can type any more, or nobody sees the prompt.
+    # Standard input or error is no terminal any more.
     builtin printf '\e]633;P;Prompt=lost;%s\a' "$__hermitty_nonce" >/dev/tty
 }
 
@@ -108,21 +115,24 @@ __hermitty_prompts() {
 }
 
 __hermitty_hooks() {
-    # Puts our two hooks around whatever prompt commands there are now.
+    # Puts our hooks around whatever prompt commands there are now.
     ! __hermitty_is_fixed PROMPT_COMMAND || builtin return 0
     local kept=() one
-    if ((BASH_VERSINFO[0] > 5 || (BASH_VERSINFO[0] == 5 && BASH_VERSINFO[1] >= 1))); then
-        for one in "${PROMPT_COMMAND[@]-}"; do
-            [[ -z $one || $one == *__hermitty_* ]] || kept+=("$one")
-        done
-        builtin unset PROMPT_COMMAND
+    for one in "${PROMPT_COMMAND[@]-}"; do
+        # Somebody may have put something before or after one of ours, in one line.
+        one=${one//"$__hermitty_only"/:}
+        one=${one//"$__hermitty_first"/:}
+        one=${one//"$__hermitty_last"/:}
+        [[ $one == *[!:\;[:space:]]* ]] && kept+=("$one")
+    done
+    builtin unset PROMPT_COMMAND
+    if ((${#kept[@]} == 0)); then
+        PROMPT_COMMAND=$__hermitty_only
+    elif ((BASH_VERSINFO[0] > 5 || (BASH_VERSINFO[0] == 5 && BASH_VERSINFO[1] >= 1))); then
         PROMPT_COMMAND=("$__hermitty_first" "${kept[@]}" "$__hermitty_last")
-    elif [[ ${PROMPT_COMMAND-} != "$__hermitty_first"*"$__hermitty_last" ]]; then
+    else
         # Before 5.1 there is one prompt command; ours stand on lines of their own around it.
-        one=${PROMPT_COMMAND-}
-        one=${one#"$__hermitty_first"}
-        one=${one%"$__hermitty_last"}
-        PROMPT_COMMAND="$__hermitty_first"$'\n'"$one"$'\n'"$__hermitty_last"
+        PROMPT_COMMAND="$__hermitty_first"$'\n'"${kept[0]}"$'\n'"$__hermitty_last"
     fi
     builtin return 0
 }
@@ -149,11 +159,13 @@ __hermitty_start() {
     builtin local map
     builtin set +o histexpand
     builtin bind 'set enable-bracketed-paste on'
+    builtin bind 'set enable-active-region off'  # what is pasted would be drawn twice, inverted and plain
     for map in emacs-standard vi-insert vi-command; do
         builtin bind -m "$map" '"\e[200~": bracketed-paste-begin'
-        builtin bind -m "$map" '"\e[9990~": kill-whole-line'
-        builtin bind -m "$map" '"\e[9991~": accept-line'
-        builtin bind -m "$map" -x '"\e[9992~": __hermitty_environment'
+        builtin bind -m "$map" '"\x1ep": bracketed-paste-begin'
+        builtin bind -m "$map" '"\x1ek": kill-whole-line'
+        builtin bind -m "$map" '"\x1es": accept-line'
+        builtin bind -m "$map" -x '"\x1ee": __hermitty_environment'
     done
     __hermitty_prompts
     __hermitty_hooks

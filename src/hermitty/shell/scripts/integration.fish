@@ -73,7 +73,7 @@ if not set -q __hermitty_nonce
         __hermitty_wrap_prompt
         # Again at every prompt: somebody may have reset all bindings or switched to another set.
         for mode in default insert (builtin bind -L)
-            builtin bind -M $mode \e\[9991~ __hermitty_submit
+            builtin bind -M $mode \x1es __hermitty_submit
         end
         __hermitty_tell "A;$code"
     end

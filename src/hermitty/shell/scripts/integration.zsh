@@ -101,7 +101,7 @@ if [[ -z ${__hermitty_nonce-} && -o interactive ]]; then
         local map
         builtin zle -N __hermitty_submit
         for map in emacs viins vicmd main; do
-            builtin bindkey -M $map '\e[9991~' __hermitty_submit
+            builtin bindkey -M $map $'\x1es' __hermitty_submit
         done
         builtin return 0
     }

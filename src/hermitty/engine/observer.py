@@ -1,0 +1,40 @@
+"""Who else wants to know what commands do: a seam for whatever keeps their output or counts them."""
+
+from typing import TYPE_CHECKING, Protocol
+
+if TYPE_CHECKING:
+    from hermitty.engine.command import Command
+    from hermitty.engine.terminal import Terminal
+
+
+class Observer(Protocol):
+    """Is told everything about the commands of terminals, at once and in order. It must be quick and never raise."""
+
+    def began(self, terminal: "Terminal", command: "Command") -> None:
+        """A command was sent, or typed by a person."""
+
+    def output(self, terminal: "Terminal", command: "Command", data: bytes) -> None:
+        """A command printed something."""
+
+    def ended(self, terminal: "Terminal", command: "Command") -> None:
+        """A command is over; its state and exit code are set."""
+
+    def artifact(self, command: "Command") -> str | None:
+        """Return the name under which the complete output of a command is kept, if it is."""
+
+
+class NoObserver:
+    """Keeps nothing."""
+
+    def began(self, terminal: "Terminal", command: "Command") -> None:
+        """Ignore it."""
+
+    def output(self, terminal: "Terminal", command: "Command", data: bytes) -> None:
+        """Ignore it."""
+
+    def ended(self, terminal: "Terminal", command: "Command") -> None:
+        """Ignore it."""
+
+    def artifact(self, command: "Command") -> str | None:
+        """Return nothing."""
+        return None

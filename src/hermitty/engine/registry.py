@@ -1,0 +1,484 @@
+"""Terminals by id, session and workspace: getting one, giving it back, closing it.
+
+The ledger decides who gets what, in one step. What takes time after that (changing directory, opening a shell) is done
+by a task of the registry, which ends with it; the terminal is reserved all the while.
+"""
+
+import asyncio
+import os
+import secrets
+from collections.abc import Callable, Coroutine, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from hermitty.config import ReuseSettings
+from hermitty.engine.host_opener import Opener
+from hermitty.engine.lease import Lease, TerminalInfo
+from hermitty.engine.ledger import Entry, Grant, Ledger, Opening, Reserved
+from hermitty.engine.pool import Plan, Pool, Spare, Voice, close_terminal
+from hermitty.engine.reuse import Request, Use
+from hermitty.engine.terminal import Terminal
+from hermitty.errors import HermittyError, InvalidRequest, TerminalBusy, TerminalNotFound
+from hermitty.events import CommandFinished, Event
+from hermitty.model import Size, TerminalId
+from hermitty.paths import absolute, canonical, identity, same_path
+from hermitty.shell.environment import PathContributions, restore_line
+
+__all__ = ["Lease", "Opener", "Registry", "TerminalInfo"]
+
+
+@dataclass(frozen=True, slots=True)
+class _Wish:
+    """A request with what only a new terminal needs to know."""
+
+    request: Request
+    path: str
+    env: Mapping[str, str]
+    size: Size | None = None
+    fresh: bool = False
+    keep: bool = False
+
+    @property
+    def plan(self) -> Plan:
+        return Plan(self.request.shell, self.request.workspace)
+
+
+class Registry:
+    """Owns terminals, and the spares kept for them. Everything ends with `close`."""
+
+    def __init__(
+        self, opener: Opener, settings: ReuseSettings | None = None, *, emit: Callable[[Event], None] | None = None
+    ) -> None:
+        self._opener = opener
+        self._emit = emit
+        self._ledger = Ledger(settings or ReuseSettings(), self._close_later)
+        self._pool = Pool(self._open_spare, limit=self.settings.spares)
+        self._paths = PathContributions()
+        # Where sessions began.
+        self._directories: dict[str, str] = {}
+        self._work: set[asyncio.Task[Lease | None]] = set()
+        self._closings: set[asyncio.Task[None]] = set()
+        self._reaper: asyncio.TimerHandle | None = None
+        self._is_closed = False
+
+    @property
+    def settings(self) -> ReuseSettings:
+        """Return the settings; they hold from the next request on."""
+        return self._ledger.settings
+
+    def configure(self, settings: ReuseSettings) -> None:
+        """Go on with other settings. Nothing is closed for them, but whoever waits may be served now."""
+        self._ledger.settings = settings
+        self._pool.limit_to(settings.spares)
+        self._ledger.serve_all()
+
+    # Getting a terminal.
+
+    async def acquire(
+        self,
+        cwd: str | os.PathLike[str],
+        *,
+        session: str | None = None,
+        workspace: str | None = None,
+        shell: str | None = None,
+        env: Mapping[str, str] | None = None,
+    ) -> Lease:
+        """Return a terminal in that directory: one that is idle if any will do, else a new one.
+
+        A relative directory is meant from where the session began. Waits while the workspace has as many terminals as
+        it may have. Cancelling gives everything back; a terminal on its way to another directory is closed.
+        """
+        return await self._fulfil(self._wish(cwd, session, workspace, shell, env))
+
+    async def open(
+        self,
+        cwd: str | os.PathLike[str],
+        *,
+        session: str | None = None,
+        workspace: str | None = None,
+        shell: str | None = None,
+        env: Mapping[str, str] | None = None,
+        size: Size | None = None,
+        keep: bool = False,
+    ) -> Lease:
+        """Return a new terminal. One to `keep` is never given to others, nor closed to make room or for idling."""
+        return await self._fulfil(self._wish(cwd, session, workspace, shell, env, size=size, fresh=True, keep=keep))
+
+    # Who has what.
+
+    def terminal(self, terminal_id: str) -> Terminal:
+        """Return a terminal by its id."""
+        return self._entry(terminal_id).terminal
+
+    def info(self, terminal_id: str) -> TerminalInfo:
+        """Return what the registry knows of a terminal, until nothing of it is left."""
+        entry = self._ledger.leaving.get(TerminalId(terminal_id)) or self._entry(terminal_id)
+        is_leased = entry.held is not Use.IDLE
+        return TerminalInfo(entry.number, entry.session, entry.workspace, entry.switches, is_leased)
+
+    def terminals(
+        self, *, busy: bool | None = None, session: str | None = None, workspace: str | None = None
+    ) -> list[Terminal]:
+        """Return the open terminals, oldest first: all, or those of a session, of a workspace, (not) running."""
+        self._ledger.purge()
+        return [
+            entry.terminal
+            for entry in self._ledger.entries.values()
+            if busy in (None, entry.terminal.is_busy)
+            and session in (None, entry.session)
+            and workspace in (None, entry.workspace)
+        ]
+
+    def background_terminals(self, *, busy: bool | None = None) -> list[Terminal]:
+        """Return the terminals that belong to no session."""
+        return [each for each in self.terminals(busy=busy) if self._ledger.entries[each.id].session is None]
+
+    def session_cwd(self, session: str) -> str | None:
+        """Return where the session's most recently used terminal is, or where the session began."""
+        self._ledger.purge()
+        own = [entry for entry in self._ledger.entries.values() if entry.session == session]
+        last = max(own, key=lambda entry: entry.last_used, default=None)
+        return (last.terminal.cwd if last else None) or self._directories.get(session)
+
+    def path(self, cwd: str | os.PathLike[str], session: str | None) -> str:
+        """Return the absolute path of a directory; a relative one is meant from where the session began."""
+        return absolute(cwd, self._directories.get(session) if session is not None else None)
+
+    def sessions(self) -> list[str]:
+        """Return the sessions that have begun and were not released, oldest first."""
+        self._ledger.purge()
+        bound = (entry.session for entry in self._ledger.entries.values())
+        return list(dict.fromkeys([*self._directories, *(each for each in bound if each is not None)]))
+
+    def bind(self, terminal_id: str, session: str | None) -> None:
+        """Give a terminal to a session, or to none."""
+        entry = self._entry(terminal_id)
+        entry.session = session
+        self._ledger.serve(entry.workspace)
+
+    def release_session(self, session: str) -> None:
+        """Unbind the terminals of a session. They go on, their output can be read, and others may use them."""
+        now = asyncio.get_running_loop().time()
+        for entry in self._ledger.entries.values():
+            if entry.session == session:
+                entry.idle_since = now
+        self._directories.pop(session, None)
+        self._ledger.unbind(session)
+        self._ledger.serve_all()
+
+    async def end_session(self, session: str, *, kill: bool = True) -> None:
+        """Close the terminals of a session and everything they run; without `kill`, only release them."""
+        own = [entry for entry in self._ledger.entries.values() if entry.session == session and kill]
+        closings = [self._ledger.discard(entry, f"session {session} has ended") for entry in own]
+        self.release_session(session)
+        if closings:
+            await asyncio.wait(closings)
+            # A request may have been under way with one of them, and have got another one instead.
+            self.release_session(session)
+
+    async def close_terminal(self, terminal_id: str, reason: str = "it was closed") -> None:
+        """Close a terminal and everything started from it, and wait until that is done."""
+        self._entry(terminal_id)
+        if (closing := self.discard(terminal_id, reason)) is not None:
+            await asyncio.wait({closing})
+
+    def discard(self, terminal_id: str, reason: str) -> asyncio.Task[None] | None:
+        """Close a terminal in the background, in a task that is the registry's; None when it is gone already."""
+        entry = self._ledger.entries.get(TerminalId(terminal_id))
+        if entry is None:
+            return None
+        closing = self._ledger.discard(entry, reason)
+        self._ledger.serve(entry.workspace)
+        return closing
+
+    def contribute_path(self, contributor: str, path: str | None, *, prepend: bool = False) -> None:
+        """Set what a contributor adds to the PATH of new terminals; None removes it."""
+        if self._paths.contribute(contributor, path, prepend=prepend):
+            self.drop_spares()
+
+    def drop_spares(self) -> None:
+        """Replace the spares: new terminals are to start with other variables or settings."""
+        self._pool.clear()
+
+    def overdue(self, now: float) -> list[Terminal]:
+        """Return the terminals of no session that were idle for too long at a time of the event loop's clock."""
+        limit = self.settings.idle_close_s
+        if limit is None:
+            return []
+        return [entry.terminal for entry in self._unneeded() if entry.idle_since + limit <= now]
+
+    async def settled(self) -> None:
+        """Wait until no spare is being opened and nothing is being closed."""
+        while self._closings:
+            await asyncio.wait(self._closings)
+        await self._pool.settled()
+
+    async def close(self) -> None:
+        """Close every terminal. Whoever waits for one is told; nothing is given any more."""
+        self._is_closed = True
+        if self._reaper is not None:
+            self._reaper.cancel()
+        self._ledger.refuse_all(_closed)
+        for task in self._work:
+            task.cancel()
+        while self._work:
+            await asyncio.wait(self._work)
+        await self._pool.close()
+        for entry in list(self._ledger.entries.values()):
+            self._ledger.discard(entry, "the registry was closed")
+        await self.settled()
+
+    # Carrying out what was granted.
+
+    async def _fulfil(self, wish: _Wish) -> Lease:
+        while not self._is_closed:
+            grant = await self._granted(wish)
+            if isinstance(grant, Opening):
+                lease = await self._owned(self._open(grant, wish))
+            elif self._is_ready(grant, wish):
+                lease = self._lease(grant.entry)
+            else:
+                lease = await self._owned(self._prepare(grant, wish))
+            if lease is not None:
+                return lease
+        raise _closed()
+
+    async def _granted(self, wish: _Wish) -> Grant:
+        waiter = self._ledger.ask(wish.request, fresh=wish.fresh)
+        try:
+            return await waiter.grant
+        except asyncio.CancelledError:
+            self._ledger.withdraw(waiter)
+            raise
+
+    async def _owned(self, work: Coroutine[Any, Any, Lease | None]) -> Lease | None:
+        """Do work in a task that `close` can end, and that ends when its caller is cancelled."""
+        task = asyncio.get_running_loop().create_task(work)
+        self._work.add(task)
+        task.add_done_callback(self._work.discard)
+        try:
+            await asyncio.wait({task})
+        except asyncio.CancelledError:
+            task.cancel()
+            task.add_done_callback(_release_unclaimed)
+            raise
+        if task.cancelled():
+            raise _closed()
+        return task.result()
+
+    def _is_ready(self, grant: Reserved, wish: _Wish) -> bool:
+        return not (_needs_directory(grant, wish) or _needs_reset(grant))
+
+    async def _prepare(self, grant: Reserved, wish: _Wish) -> Lease | None:
+        """Bring a reserved terminal to its directory; a new one takes its place if it does not get there.
+
+        Returns None when somebody began to use the terminal meanwhile.
+        """
+        entry, terminal = grant.entry, grant.entry.terminal
+        try:
+            if _needs_reset(grant):
+                await _restore_environment(entry)
+            is_there = not _needs_directory(grant, wish) or await terminal.change_directory(wish.path)
+        except (HermittyError, TimeoutError) as exc:
+            if isinstance(exc, TerminalBusy) and terminal.is_busy:
+                self._ledger.undo(grant)
+                return None
+            is_there = False
+        except BaseException:
+            self._ledger.discard(entry, "it was on its way to another directory")
+            self._ledger.serve(entry.workspace)
+            raise
+        if not is_there:
+            return await self._open(self._ledger.replace(entry, f"it did not get to {wish.path}"), wish)
+        entry.switches += grant.needs_switch
+        entry.held = Use.LEASED
+        return self._lease(entry, switched=grant.needs_switch)
+
+    async def _open(self, opening: Opening, wish: _Wish) -> Lease:
+        """Open a terminal in the room that was kept for it, from a spare if there is one."""
+        try:
+            if opening.after is not None:
+                await asyncio.wait({opening.after})
+            self._opener.check_directory(wish.path)
+            terminal, voice = await self._warm(wish) or await self._cold(wish)
+            first_env = await self._first_environment(terminal)
+        except BaseException:
+            self._ledger.undo(opening)
+            raise
+        entry = self._ledger.add(
+            opening,
+            lambda number: Entry(
+                terminal,
+                number,
+                wish.request.shell,
+                opening.session,
+                opening.workspace,
+                wish.request.env,
+                wish.keep,
+                first_env,
+            ),
+        )
+        self._touch(entry)
+        self._pool.opened(wish.plan, wish.path)
+        voice.speak_to(self._on_event, wish.path)
+        return self._lease(entry, created=True)
+
+    async def _warm(self, wish: _Wish) -> tuple[Terminal, Voice] | None:
+        """Take a spare and bring it to the directory; None when there is none, or it does not get there."""
+        if wish.env or wish.size is not None:
+            return None
+        spare = self._pool.take(wish.plan)
+        if spare is None:
+            return None
+        try:
+            is_there = _is_at(spare, wish.path) or await spare.terminal.change_directory(wish.path)
+        except (HermittyError, TimeoutError):
+            is_there = False
+        except BaseException:
+            self._close_later(spare.terminal, "nobody needs it any more")
+            raise
+        if not is_there:
+            self._close_later(spare.terminal, f"it did not get to {wish.path}")
+            return None
+        return spare.terminal, spare.voice
+
+    async def _cold(self, wish: _Wish) -> tuple[Terminal, Voice]:
+        voice, env = Voice(), self._with_path(wish.env)
+        shell = wish.request.shell
+        opened = await self._opener.open(_new_id(), cwd=wish.path, shell=shell, env=env, size=wish.size, emit=voice)
+        return opened, voice
+
+    async def _open_spare(self, plan: Plan, cwd: str, voice: Voice) -> Terminal:
+        env = self._with_path({})
+        return await self._opener.open(_new_id(), cwd=cwd, shell=plan.shell, env=env, size=None, emit=voice)
+
+    async def _first_environment(self, terminal: Terminal) -> dict[str, str] | None:
+        if not self.settings.reset_env or not terminal.takes_commands:
+            return None
+        try:
+            return await terminal.environment()
+        except BaseException:
+            self._close_later(terminal, "it could not be opened")
+            raise
+
+    # Keeping the books.
+
+    def _wish(
+        self,
+        cwd: str | os.PathLike[str],
+        session: str | None,
+        workspace: str | None,
+        shell: str | None,
+        env: Mapping[str, str] | None,
+        *,
+        size: Size | None = None,
+        fresh: bool = False,
+        keep: bool = False,
+    ) -> _Wish:
+        if self._is_closed:
+            raise _closed()
+        path = self.path(cwd, session)
+        self._opener.check_directory(path)
+        if session is not None:
+            self._directories.setdefault(session, path)
+        extra = dict(env or {})
+        program = self._opener.shell(shell)
+        request = Request(canonical(path), program, session, workspace, env=frozenset(extra.items()))
+        wish = _Wish(request, path, extra, size=size, fresh=fresh, keep=keep)
+        self._pool.asked(wish.plan, path)
+        return wish
+
+    def _with_path(self, env: Mapping[str, str]) -> dict[str, str]:
+        before = env.get("PATH", self._opener.environment().get("PATH", ""))
+        after = self._paths.apply(before, separator=os.pathsep)
+        return {**env, "PATH": after} if after != before else dict(env)
+
+    def _entry(self, terminal_id: str) -> Entry:
+        self._ledger.purge()
+        try:
+            return self._ledger.entries[TerminalId(terminal_id)]
+        except KeyError:
+            raise TerminalNotFound(terminal_id, list(self._ledger.entries)) from None
+
+    def _lease(self, entry: Entry, *, created: bool = False, switched: bool = False) -> Lease:
+        return Lease(entry.terminal, lambda: self._give_back(entry), created=created, switched=switched)
+
+    def _give_back(self, entry: Entry) -> None:
+        if self._ledger.entries.get(entry.terminal.id) is entry:
+            self._touch(entry)
+            self._ledger.give_back(entry)
+            # Only now: a spare must not compete with the command that somebody waits for.
+            self._pool.refill()
+
+    def _on_event(self, event: Event) -> None:
+        entry = self._ledger.entries.get(event.terminal)
+        if entry is not None and isinstance(event, CommandFinished):
+            self._touch(entry)
+        if self._emit is not None:
+            self._emit(event)
+        if entry is not None:
+            self._ledger.serve(entry.workspace)
+
+    def _touch(self, entry: Entry) -> None:
+        loop = asyncio.get_running_loop()
+        self._ledger.touch(entry, loop.time())
+        if self.settings.idle_close_s is not None and self._reaper is None and not self._is_closed:
+            self._reaper = loop.call_later(self.settings.idle_close_s, self._reap)
+
+    def _unneeded(self) -> list[Entry]:
+        return [each for each in self._ledger.entries.values() if each.use is Use.IDLE and each.session is None]
+
+    def _reap(self) -> None:
+        """Close what is overdue, and look again when the next one may be."""
+        loop, entries = asyncio.get_running_loop(), self._ledger.entries
+        self._reaper = None
+        for terminal in self.overdue(loop.time()):
+            self._ledger.discard(entries[terminal.id], "nobody used it for a long time")
+        self._ledger.serve_all()
+        limit = self.settings.idle_close_s
+        if limit is not None and entries:
+            idle = [entry.idle_since for entry in self._unneeded()]
+            # Without one, none can be overdue before the limit has passed once more.
+            self._reaper = loop.call_at(min(idle, default=loop.time()) + limit, self._reap)
+
+    def _close_later(self, terminal: Terminal, reason: str) -> asyncio.Task[None]:
+        task = asyncio.get_running_loop().create_task(close_terminal(terminal, reason))
+        self._closings.add(task)
+        task.add_done_callback(self._closings.discard)
+        return task
+
+
+def _needs_directory(grant: Reserved, wish: _Wish) -> bool:
+    """Tell whether the shell must be sent there: it is elsewhere, or in a removed directory of that name."""
+    return grant.needs_switch or identity(wish.path) != grant.entry.directory
+
+
+def _needs_reset(grant: Reserved) -> bool:
+    moved = grant.needs_switch or grant.session_before != grant.entry.session
+    return moved and grant.entry.first_env is not None
+
+
+def _is_at(spare: Spare, path: str) -> bool:
+    return same_path(spare.terminal.cwd, path) and spare.identity == identity(path)
+
+
+async def _restore_environment(entry: Entry) -> None:
+    """Lead the shell back to the variables it had after opening."""
+    terminal = entry.terminal
+    line = restore_line(terminal.dialect, entry.first_env or {}, await terminal.environment())
+    if line is not None:
+        await terminal.run_quietly(line)
+
+
+def _new_id() -> TerminalId:
+    return TerminalId(f"t_{secrets.token_hex(6)}")
+
+
+def _closed() -> InvalidRequest:
+    return InvalidRequest("the registry is closed; no terminal can be had from it")
+
+
+def _release_unclaimed(task: asyncio.Task[Lease | None]) -> None:
+    """Give back what was ready in the very moment in which its caller was cancelled."""
+    if not task.cancelled() and task.exception() is None and (lease := task.result()) is not None:
+        lease.release()

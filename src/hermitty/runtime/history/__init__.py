@@ -1,0 +1,1 @@
+"""The history of commands: who ran what, when, where, and what became of it."""

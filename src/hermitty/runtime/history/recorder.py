@@ -1,0 +1,89 @@
+"""From the commands of terminals to entries of the history.
+
+A command that takes a while is recorded before it ends, too: one that outlives its runtime is in the history.
+"""
+
+import asyncio
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+
+from hermitty.engine.command import Command
+from hermitty.engine.terminal import Terminal
+from hermitty.model import CommandId, TerminalId, signal_of_exit_code
+from hermitty.runtime.history.entry import HistoryEntry
+
+# Most commands are over before anybody could ask for them.
+_TAKES_A_WHILE_S = 0.5
+
+# Session and workspace of a terminal.
+Owner = tuple[str | None, str | None]
+
+
+@dataclass(slots=True)
+class _Started:
+    terminal: Terminal
+    command: Command
+    cwd: str | None
+    at: float
+    is_recorded: bool = False
+
+
+class HistoryRecorder:
+    """Is told by an observer of terminals; `owner_of` knows whose terminal it is."""
+
+    def __init__(self, record: Callable[[HistoryEntry], object], owner_of: Callable[[TerminalId], Owner]) -> None:
+        self._record = record
+        self._owner_of = owner_of
+        self._running: dict[CommandId, _Started] = {}
+        self._look: asyncio.TimerHandle | None = None
+
+    def began(self, terminal: Terminal, command: Command) -> None:
+        """Note the start, and record it if there is no end soon."""
+        self._running[command.id] = _Started(terminal, command, terminal.cwd, time.time())
+        if self._look is None:
+            self._look = asyncio.get_running_loop().call_later(_TAKES_A_WHILE_S, self._record_started)
+
+    def ended(self, terminal: Terminal, command: Command, artifact: str | None) -> None:
+        """Record the end."""
+        started = self._running.pop(command.id, None)
+        if started is not None:
+            self._record(
+                replace(
+                    self._entry(started),
+                    duration_s=command.duration_s,
+                    exit_code=command.exit_code,
+                    signal=signal_of_exit_code(command.exit_code),
+                    cwd_after=terminal.cwd,
+                    output_bytes=command.capture.total,
+                    artifact=artifact,
+                )
+            )
+
+    def _record_started(self) -> None:
+        """Record what has been running for a while, and look again as long as something new runs."""
+        self._look = None
+        fresh = [started for started in self._running.values() if not started.is_recorded]
+        for started in fresh:
+            # What a person typed may be known at the end only.
+            if started.command.line and started.command.duration_s >= _TAKES_A_WHILE_S:
+                started.is_recorded = True
+                self._record(self._entry(started))
+        if any(not started.is_recorded for started in fresh):
+            self._look = asyncio.get_running_loop().call_later(_TAKES_A_WHILE_S, self._record_started)
+
+    def _entry(self, started: _Started) -> HistoryEntry:
+        session, workspace = self._owner_of(started.terminal.id)
+        command = started.command
+        return HistoryEntry(
+            command_id=command.id,
+            command=command.line or "",
+            source="user" if command.origin == "user" else "agent",
+            started_at=started.at,
+            state=command.state,
+            session=session,
+            workspace=workspace,
+            terminal=started.terminal.id,
+            shell=started.terminal.shell,
+            cwd=started.cwd,
+        )

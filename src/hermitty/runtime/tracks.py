@@ -1,0 +1,128 @@
+"""What is remembered of each terminal beside its log: recent commands, context, heat, and who was told what.
+
+A reader (usually a session) is told every piece of output once. What `run` returned to it counts as told.
+"""
+
+import time
+from collections import deque
+from dataclasses import dataclass, field
+
+from hermitty.engine.command import Command
+from hermitty.engine.terminal import Terminal
+from hermitty.model import CommandId, TerminalId
+from hermitty.output.boundary import safe_end
+from hermitty.output.context import ContextBuffer
+from hermitty.output.hot import Heat
+from hermitty.vt.plain import plain_text
+
+# How many finished commands of a terminal are remembered for readers who were not told of them yet.
+_COMMANDS = 40
+
+
+@dataclass(frozen=True, slots=True)
+class News:
+    """What a reader has not been told of one command. `missed` bytes are no longer in memory."""
+
+    command: Command
+    text: str
+    missed: int
+    is_over: bool
+
+
+@dataclass(slots=True)
+class _Position:
+    offset: int | None = None  # None: nothing was told yet
+    is_over: bool = False
+
+
+@dataclass(slots=True)
+class Track:
+    """One terminal."""
+
+    context: ContextBuffer
+    commands: deque[Command] = field(default_factory=lambda: deque(maxlen=_COMMANDS))
+    heat: Heat | None = None
+    told: dict[str, dict[CommandId, _Position]] = field(default_factory=dict)
+
+
+class Tracks:
+    """All terminals. Told by the recorder, asked by reports."""
+
+    def __init__(self, context_records: int) -> None:
+        self._context_records = context_records
+        self._tracks: dict[TerminalId, Track] = {}
+
+    def of(self, terminal_id: TerminalId) -> Track:
+        """Return what is remembered of a terminal."""
+        track = self._tracks.get(terminal_id)
+        if track is None:
+            track = self._tracks[terminal_id] = Track(ContextBuffer(self._context_records))
+        return track
+
+    def forget(self, terminal_id: TerminalId) -> None:
+        """Drop everything about a terminal that is gone."""
+        self._tracks.pop(terminal_id, None)
+
+    def began(self, terminal: Terminal, command: Command) -> None:
+        """Note a command."""
+        track = self.of(terminal.id)
+        track.commands.append(command)
+        track.heat = Heat(command.line or "", now=time.monotonic())
+
+    def output(self, terminal: Terminal, data: bytes) -> None:
+        """Note output."""
+        track = self.of(terminal.id)
+        track.context.append(data)
+        if track.heat is not None:
+            track.heat.on_output(data, time.monotonic())
+
+    def ended(self, terminal: Terminal) -> None:
+        """Note that the command is over."""
+        heat = self.of(terminal.id).heat
+        if heat is not None:
+            heat.on_finished()
+
+    def is_hot(self, terminal_id: TerminalId) -> bool:
+        """Tell whether more output is likely to follow soon."""
+        heat = self.of(terminal_id).heat
+        return heat is not None and heat.is_hot(time.monotonic())
+
+    def tell(self, reader: str, command: Command, terminal_id: TerminalId) -> None:
+        """Note that a reader was given the result of a command as it stands."""
+        position = self._position(reader, command, terminal_id)
+        position.offset = command.output_to
+        position.is_over = not command.is_running
+
+    def news(self, reader: str, terminal_id: TerminalId) -> list[News]:
+        """Return what a reader was not told yet, in order; from now on it was."""
+        found = []
+        track = self.of(terminal_id)
+        known = {command.id for command in track.commands}
+        told = track.told.setdefault(reader, {})
+        for old in [each for each in told if each not in known]:
+            del told[old]
+        for command in track.commands:
+            news = self._news_of(command, self._position(reader, command, terminal_id))
+            if news is not None:
+                found.append(news)
+        return found
+
+    def _news_of(self, command: Command, position: _Position) -> News | None:
+        if position.is_over:
+            return None
+        is_over = not command.is_running
+        if position.offset is None and is_over:
+            # Never told of it: the whole result, bounded and made readable.
+            position.is_over = True
+            return News(command, command.result().text, 0, is_over=True)
+        piece = command.output(position.offset)
+        end = len(piece.data) if is_over else safe_end(piece.data)
+        if end or piece.missed:
+            position.offset = piece.offset + end
+        position.is_over = is_over
+        if not (end or piece.missed or is_over):
+            return None
+        return News(command, plain_text(piece.data[:end]), piece.missed, is_over)
+
+    def _position(self, reader: str, command: Command, terminal_id: TerminalId) -> _Position:
+        return self.of(terminal_id).told.setdefault(reader, {}).setdefault(command.id, _Position())
