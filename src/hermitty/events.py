@@ -58,6 +58,17 @@ class CommandFinished:
 
 
 @dataclass(frozen=True, slots=True)
+class CommandSilent:
+    """A command has printed nothing for a long time. It goes on: silence is a fact, told once for each silence."""
+
+    terminal: TerminalId
+    command_id: CommandId
+    command: str | None
+    source: Source
+    silent_s: float
+
+
+@dataclass(frozen=True, slots=True)
 class CwdChanged:
     """A terminal's shell changed its directory."""
 
@@ -65,7 +76,43 @@ class CwdChanged:
     cwd: str
 
 
-Event = TerminalOpened | TerminalEnded | NoShellIntegration | CommandStarted | CommandFinished | CwdChanged
+@dataclass(frozen=True, slots=True)
+class ApprovalAsked:
+    """A person should decide about a command. `command` has its control characters made visible."""
+
+    approval: str
+    command: str
+    cwd: str | None
+    level: str
+    effects: tuple[str, ...]  # in plain words
+    reasons: tuple[str, ...]
+    session: str | None
+    terminal: str | None
+    origin: str
+    expires_at: float | None  # seconds since 1970
+
+
+@dataclass(frozen=True, slots=True)
+class ApprovalAnswered:
+    """A question is over: somebody answered it, nobody did in time, or whoever asked has left."""
+
+    approval: str
+    outcome: Literal["allow", "deny", "skip", "timeout", "cancelled"]
+    scope: str
+    by: str
+
+
+Event = (
+    TerminalOpened
+    | TerminalEnded
+    | NoShellIntegration
+    | CommandStarted
+    | CommandFinished
+    | CommandSilent
+    | CwdChanged
+    | ApprovalAsked
+    | ApprovalAnswered
+)
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,6 +7,7 @@ import pytest
 
 from hermitty.engine.interact import Answer, answer_prompts
 from hermitty.errors import IncompleteCommand, InvalidPattern, InvalidTime
+from hermitty.events import CommandStarted, Event
 from hermitty.model import CommandResult, NeedsInput, State
 from hermitty.runtime.api import Runtime, Terminal
 from tests.support.shells import PATIENCE_S, SHELLS
@@ -173,12 +174,14 @@ async def test_a_run_with_answers(runtime: Runtime, work: Path) -> None:
     assert (result.state, result.exit_code) == (State.DONE, 7)
 
 
-async def test_cancelling_a_run_with_answers_kills_its_command(runtime: Runtime, bash: Terminal, work: Path) -> None:
+async def test_cancelling_a_run_with_answers_kills_its_command(runtime: Runtime, work: Path) -> None:
+    started: asyncio.Queue[Event] = asyncio.Queue()
+    runtime.subscribe(lambda event: started.put_nowait(event) if isinstance(event, CommandStarted) else None)
     run = runtime.run(f"{NAME}; sleep 1000", cwd=work, shell="bash", wait_s=PATIENCE_S, answers=[Answer("Name", "Ann")])
     task = asyncio.create_task(run)
-    while bash.current is None:
-        await asyncio.sleep(0)
-    command = bash.current
+    event = await asyncio.wait_for(started.get(), PATIENCE_S)
+    command = runtime.terminal(event.terminal).current
+    assert command is not None
     assert await command.wait_for("Ann", PATIENCE_S)
     task.cancel()
     with pytest.raises(asyncio.CancelledError):

@@ -492,7 +492,7 @@ async def test_with_the_integration_disabled_runs_are_piped(home: Path, work: Pa
 
 async def test_a_wrapped_shell_can_be_interrupted_and_goes_on(home: Path, work: Path) -> None:
     async with opened(home, work, "bash", shell_integration_disabled=True) as terminal:
-        command = await terminal.start("echo begun; sleep 1000")
+        command = await terminal.start("sh -c 'echo begun; exec sleep 1000'")
         assert await command.wait_for("begun", PATIENCE_S)
         command.interrupt()
         result = await command.wait(PATIENCE_S)

@@ -291,8 +291,6 @@ async def test_a_person_who_leaves_the_shell_ends_the_terminal(terminal: Termina
 
 # A person who is quicker than the shell, or who leaves the line editor in the middle of something.
 
-unsettled = pytest.mark.xfail(run=False, reason="what a person typed is not settled before an agent's line is sent")
-
 UNFINISHED = {
     "an open quote": "echo 'half\r",
     "a line that goes on": "echo half\\\r",
@@ -302,7 +300,6 @@ UNFINISHED = {
 }
 
 
-@unsettled
 @pytest.mark.parametrize("typed", UNFINISHED.values(), ids=UNFINISHED.keys())
 async def test_an_unfinished_line_is_given_up_for_the_agents(terminal: Terminal, typed: str) -> None:
     if typed.startswith("begin") and terminal.shell != "fish":
@@ -317,7 +314,6 @@ async def test_an_unfinished_line_is_given_up_for_the_agents(terminal: Terminal,
     await assert_exact(terminal)
 
 
-@unsettled
 @pytest.mark.parametrize("typed", ["echo person\r", "sleep 0.2; echo person\r", "echo half"])
 async def test_a_line_typed_just_before_an_agents_is_never_taken_for_it(terminal: Terminal, typed: str) -> None:
     for _ in range(3):
@@ -331,7 +327,6 @@ async def test_a_line_typed_just_before_an_agents_is_never_taken_for_it(terminal
                     await asyncio.sleep(0.01)  # the person was first
 
 
-@unsettled
 async def test_a_posix_shell_that_runs_a_typed_line_is_busy(runtime: Runtime, work: Path) -> None:
     terminal = await runtime.open_terminal(shell="sh", cwd=work)
     terminal.write("echo begun; sleep 0.5; echo person >>ran\r")

@@ -10,7 +10,15 @@ from pathlib import Path
 import pytest
 
 from hermitty.pty import processes
-from hermitty.pty.processes import OWNER_VARIABLE, ProcessInfo, belongs_to, process_table, read_process, send
+from hermitty.pty.processes import (
+    OWNER_VARIABLE,
+    ProcessInfo,
+    ProcessTable,
+    belongs_to,
+    process_table,
+    read_process,
+    send,
+)
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="looks into /proc")
 
@@ -23,11 +31,11 @@ def info(number: int, *, parent: int, session: int = 1, group: int = 1, started:
     return ProcessInfo(HIGH + number, parent, group, session, "S", started)
 
 
-def table_of(*entries: ProcessInfo) -> dict[int, ProcessInfo]:
-    return {entry.pid: entry for entry in entries}
+def table_of(*entries: ProcessInfo) -> ProcessTable:
+    return ProcessTable(entries)
 
 
-def found(table: dict[int, ProcessInfo], *, root_ended: bool) -> set[int]:
+def found(table: ProcessTable, *, root_ended: bool) -> set[int]:
     return {pid - HIGH for pid in belongs_to(table, HIGH + 10, "nobody", root_ended=root_ended)}
 
 
@@ -152,7 +160,7 @@ def test_times_as_ps_prints_them(text: str, seconds: int) -> None:
 
 @pytest.mark.skipif(not Path("/bin/ps").exists(), reason="ps is not installed")
 def test_ps_tells_the_same_as_proc(sleeper: int) -> None:
-    table = processes._table_from_ps()
+    table = ProcessTable(processes._table_from_ps())
     proc = process_table()[sleeper]
 
     assert (table[sleeper].parent, table[sleeper].group, table[sleeper].state) == (proc.parent, proc.group, "S")

@@ -9,6 +9,7 @@ from collections.abc import AsyncIterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
+from hermitty.engine.flag import Flag
 from hermitty.engine.pulse import Pulse
 from hermitty.engine.waiting import QUIET_S
 from hermitty.errors import CommandEnded, IncompleteCommand, InputOverflow, InvalidPattern
@@ -30,6 +31,8 @@ _LONGEST_LOOK_S = 1.0
 _READS_LOOK_S = 0.005
 # A program that does not read for so long gets what is for it all the same, and finds it when it does.
 _READS_WITHIN_S = 1.0
+# How long what was written just before somebody read may take to arrive here.
+_ARRIVAL_S = 0.001
 # How much of the output before new bytes a pattern may reach back into.
 _PATTERN_OVERLAP = 8 * 1024
 # How much may be typed for a command that the shell has not started yet.
@@ -70,9 +73,10 @@ class Command:
         self._terminal = terminal
         self._started = time.monotonic()
         self._ended_at: float | None = None
-        self._waiters: list[asyncio.Future[bool]] = []
+        self._ended = Flag()
         self._grown = Pulse()
         self._early = bytearray()  # typed before the command has begun
+        self.clearing: Flag | None = None  # of whoever kills it: set when nothing of it is left
         self._incomplete = False
         self._stopping: State | None = None
         self._final: CommandResult | None = None
@@ -85,7 +89,7 @@ class Command:
         self.has_begun = True
         self.output_from = self.output_to = offset
         if self._early:
-            self._terminal._spawn(self._type_early())
+            self._terminal.spawn(self._type_early())
 
     def take(self, offset: int, data: bytes) -> None:
         """Take output that stands at `offset` of the log."""
@@ -114,8 +118,7 @@ class Command:
         self.exit_code = exit_code
         self.state = self._stopping or state
         self._ended_at = time.monotonic()
-        for waiter in self._waiters:
-            _tell(waiter, True)
+        self._ended.set()
         self._grown.fire()
 
     # What callers ask.
@@ -146,25 +149,16 @@ class Command:
         """
         checked_time("timeout_s", timeout_s)
         needs_input = await self._settled(until_input, timeout_s)
+        if self.clearing is not None and not self.is_running:
+            # Its shell has told the end, but what it had started is still being looked for.
+            await self.clearing.wait()
         if self._incomplete:
             raise IncompleteCommand(self.line or "")
         return self.result(needs_input)
 
     async def ended(self, within_s: float) -> bool:
         """Wait for the end, at most that long, and tell whether it came."""
-        if not self.is_running:
-            return True
-        # The way of every command: cheaper than a time-out around a wait.
-        loop = asyncio.get_running_loop()
-        waiter: asyncio.Future[bool] = loop.create_future()
-        self._waiters.append(waiter)
-        timer = loop.call_later(within_s, _tell, waiter, False)
-        try:
-            return await waiter
-        finally:
-            timer.cancel()
-            if waiter in self._waiters:
-                self._waiters.remove(waiter)
+        return await self._ended.wait(within_s)
 
     async def _settled(self, until_input: bool, timeout_s: float | None) -> NeedsInput | None:
         deadline = math.inf if timeout_s is None else time.monotonic() + timeout_s
@@ -246,7 +240,13 @@ class Command:
         deadline = time.monotonic() + _READS_WITHIN_S
         while True:
             state = await self._terminal.pty.inspect()
-            if state.waiting is not Waiting.NO or not self.is_running or time.monotonic() >= deadline:
+            # A shell that polls may be about to start the program.
+            polls = state.waiting is Waiting.POLLING and not state.shell_in_front
+            if polls or state.waiting in (Waiting.READING, Waiting.UNKNOWN):
+                # It may be the shell that reads, at its prompt: what it told of the end is there by now.
+                await asyncio.sleep(_ARRIVAL_S)
+                return state
+            if not self.is_running or time.monotonic() >= deadline:
                 return state
             await asyncio.sleep(_READS_LOOK_S)  # the kernel does not tell when a process starts to read
 
@@ -303,11 +303,6 @@ class Command:
     def _check_running(self) -> None:
         if not self.is_running:
             raise CommandEnded(self.id)
-
-
-def _tell(waiter: asyncio.Future[bool], answer: bool) -> None:
-    if not waiter.done():
-        waiter.set_result(answer)
 
 
 def build_result(command: Command, terminal: "Terminal", needs_input: NeedsInput | None) -> CommandResult:

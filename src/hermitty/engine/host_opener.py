@@ -53,12 +53,15 @@ class HostOpener:
         self._host = host
         self._new_screen = new_screen
         self._observer = observer
+        self._programs: dict[str | None, str] = {}
 
     def shell(self, wanted: str | None) -> str:
-        """Return the program that a shell's name stands for."""
-        preferred = self._host.environment().get("SHELL")
+        """Return the program that a shell's name stands for, as it was when it was first asked for."""
         name = self._settings().terminal.shell if wanted is None else wanted
-        return choose_shell(name, preferred, self._host.find_program)[0]
+        if name not in self._programs:
+            preferred = self._host.environment().get("SHELL")
+            self._programs[name] = choose_shell(name, preferred, self._host.find_program)[0]
+        return self._programs[name]
 
     def check_directory(self, path: str) -> None:
         """Raise InvalidDirectory unless `path` can be entered."""

@@ -31,6 +31,7 @@ class Entry:
     env: ExtraEnv
     keep: bool
     first_env: Mapping[str, str] | None
+    is_counted: bool = True
     held: Use = Use.LEASED
     switches: int = 0
     last_used: int = 0
@@ -80,6 +81,7 @@ class Opening:
     session: str | None
     workspace: str | None
     after: asyncio.Task[None] | None = None
+    is_counted: bool = True
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -124,6 +126,12 @@ class Ledger:
         self.serve(request.workspace)
         return waiter
 
+    def open_extra(self, request: Request) -> Opening:
+        """Make room for a terminal beyond the limit, which does not count."""
+        opening = Opening(request.session, request.workspace, is_counted=False)
+        self._openings.add(opening)
+        return opening
+
     def withdraw(self, waiter: Waiter) -> None:
         """Forget a request whose caller was cancelled, and take back what it was given."""
         grant = waiter.grant
@@ -155,7 +163,7 @@ class Ledger:
 
     def replace(self, entry: Entry, reason: str) -> Opening:
         """Close a terminal, and keep its place for a new one."""
-        opening = Opening(entry.session, entry.workspace)
+        opening = Opening(entry.session, entry.workspace, is_counted=entry.is_counted)
         self._openings.add(opening)
         opening.after = self.discard(entry, reason)
         return opening
@@ -211,7 +219,7 @@ class Ledger:
             for entry in self.entries.values()
             if entry.workspace == workspace and entry.use is Use.IDLE
         }
-        room = self.settings.terminals_per_workspace - sum(each.workspace == workspace for each in self._holders())
+        room = self.settings.terminals_per_workspace - self._count(workspace)
         left: deque[Waiter] = deque()
         while queue and (idle or room > 0):
             waiter = queue.popleft()
@@ -257,6 +265,9 @@ class Ledger:
         found = [each for each in idle.values() if each.session in ours or self.settings.steal]
         first = min(found, key=lambda each: (each.session is not None, each.last_used), default=None)
         return first.id if first else None
+
+    def _count(self, workspace: str | None) -> int:
+        return sum(each.is_counted and each.workspace == workspace for each in self._holders())
 
     def _holders(self) -> Iterator[Entry | Opening]:
         yield from self.entries.values()

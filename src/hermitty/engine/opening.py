@@ -103,10 +103,7 @@ async def _integration(
     """Wait for the first prompt with our markers; without one, find out what can be used instead."""
     limit_s = settings.terminal.shell_integration_timeout_s
     if startup.files:
-        try:
-            async with asyncio.timeout(limit_s):
-                await terminal.prompt_is_there.wait()
-        except TimeoutError:
+        if not await terminal.prompt_is_there.wait(limit_s):
             terminal.integration_failed = f"no sign of the shell integration within {limit_s:g} s"
         if not terminal.is_open:
             raise TerminalClosed(terminal.id, f"{terminal.closed_because} while it started")

@@ -37,6 +37,7 @@ class _Wish:
     size: Size | None = None
     fresh: bool = False
     keep: bool = False
+    is_extra: bool = False
 
     @property
     def plan(self) -> Plan:
@@ -100,9 +101,14 @@ class Registry:
         env: Mapping[str, str] | None = None,
         size: Size | None = None,
         keep: bool = False,
+        is_extra: bool = False,
     ) -> Lease:
-        """Return a new terminal. One to `keep` is never given to others, nor closed to make room or for idling."""
-        return await self._fulfil(self._wish(cwd, session, workspace, shell, env, size=size, fresh=True, keep=keep))
+        """Return a new terminal. One to `keep` is never given to others, nor closed to make room or for idling.
+
+        An extra one does not count for the limit, and so never waits for others to be given back.
+        """
+        wish = self._wish(cwd, session, workspace, shell, env, size=size, fresh=True, keep=keep, is_extra=is_extra)
+        return await self._fulfil(wish)
 
     # Who has what.
 
@@ -143,6 +149,10 @@ class Registry:
     def path(self, cwd: str | os.PathLike[str], session: str | None) -> str:
         """Return the absolute path of a directory; a relative one is meant from where the session began."""
         return absolute(cwd, self._directories.get(session) if session is not None else None)
+
+    def begin_session(self, session: str, path: str) -> None:
+        """Note where a session begins, unless it has begun."""
+        self._directories.setdefault(session, path)
 
     def sessions(self) -> list[str]:
         """Return the sessions that have begun and were not released, oldest first."""
@@ -234,16 +244,18 @@ class Registry:
         while not self._is_closed:
             grant = await self._granted(wish)
             if isinstance(grant, Opening):
-                lease = await self._owned(self._open(grant, wish))
+                lease = await self._owned(self._open(grant, wish), wish)
             elif self._is_ready(grant, wish):
                 lease = self._lease(grant.entry)
             else:
-                lease = await self._owned(self._prepare(grant, wish))
+                lease = await self._owned(self._prepare(grant, wish), wish)
             if lease is not None:
                 return lease
         raise _closed()
 
     async def _granted(self, wish: _Wish) -> Grant:
+        if wish.is_extra:
+            return self._ledger.open_extra(wish.request)
         waiter = self._ledger.ask(wish.request, fresh=wish.fresh)
         try:
             return await waiter.grant
@@ -251,7 +263,7 @@ class Registry:
             self._ledger.withdraw(waiter)
             raise
 
-    async def _owned(self, work: Coroutine[Any, Any, Lease | None]) -> Lease | None:
+    async def _owned(self, work: Coroutine[Any, Any, Lease | None], wish: _Wish) -> Lease | None:
         """Do work in a task that `close` can end, and that ends when its caller is cancelled."""
         task = asyncio.get_running_loop().create_task(work)
         self._work.add(task)
@@ -260,11 +272,21 @@ class Registry:
             await asyncio.wait({task})
         except asyncio.CancelledError:
             task.cancel()
-            task.add_done_callback(_release_unclaimed)
+            task.add_done_callback(lambda done: self._unclaimed(done, wish))
             raise
         if task.cancelled():
             raise _closed()
         return task.result()
+
+    def _unclaimed(self, task: asyncio.Task[Lease | None], wish: _Wish) -> None:
+        """Take back what was ready in the very moment in which its caller was cancelled."""
+        if task.cancelled() or task.exception() is not None or (lease := task.result()) is None:
+            return
+        if wish.keep:
+            # It would be nobody's, and nobody could get it.
+            self.discard(lease.terminal.id, "nobody needs it any more")
+        else:
+            lease.release()
 
     def _is_ready(self, grant: Reserved, wish: _Wish) -> bool:
         return not (_needs_directory(grant, wish) or _needs_reset(grant))
@@ -316,6 +338,7 @@ class Registry:
                 wish.request.env,
                 wish.keep,
                 first_env,
+                opening.is_counted,
             ),
         )
         self._touch(entry)
@@ -325,7 +348,7 @@ class Registry:
 
     async def _warm(self, wish: _Wish) -> tuple[Terminal, Voice] | None:
         """Take a spare and bring it to the directory; None when there is none, or it does not get there."""
-        if wish.env or wish.size is not None:
+        if wish.env:
             return None
         spare = self._pool.take(wish.plan)
         if spare is None:
@@ -340,6 +363,8 @@ class Registry:
         if not is_there:
             self._close_later(spare.terminal, f"it did not get to {wish.path}")
             return None
+        if wish.size is not None and wish.size != spare.terminal.size:
+            spare.terminal.resize(wish.size.cols, wish.size.rows)
         return spare.terminal, spare.voice
 
     async def _cold(self, wish: _Wish) -> tuple[Terminal, Voice]:
@@ -374,17 +399,18 @@ class Registry:
         size: Size | None = None,
         fresh: bool = False,
         keep: bool = False,
+        is_extra: bool = False,
     ) -> _Wish:
         if self._is_closed:
             raise _closed()
         path = self.path(cwd, session)
         self._opener.check_directory(path)
         if session is not None:
-            self._directories.setdefault(session, path)
+            self.begin_session(session, path)
         extra = dict(env or {})
         program = self._opener.shell(shell)
         request = Request(canonical(path), program, session, workspace, env=frozenset(extra.items()))
-        wish = _Wish(request, path, extra, size=size, fresh=fresh, keep=keep)
+        wish = _Wish(request, path, extra, size=size, fresh=fresh, keep=keep, is_extra=is_extra)
         self._pool.asked(wish.plan, path)
         return wish
 
@@ -476,9 +502,3 @@ def _new_id() -> TerminalId:
 
 def _closed() -> InvalidRequest:
     return InvalidRequest("the registry is closed; no terminal can be had from it")
-
-
-def _release_unclaimed(task: asyncio.Task[Lease | None]) -> None:
-    """Give back what was ready in the very moment in which its caller was cancelled."""
-    if not task.cancelled() and task.exception() is None and (lease := task.result()) is not None:
-        lease.release()

@@ -9,6 +9,7 @@ import time
 from typing import TYPE_CHECKING
 
 from hermitty.engine.command import Command
+from hermitty.engine.flag import Flag
 from hermitty.model import State
 
 if TYPE_CHECKING:
@@ -17,6 +18,8 @@ if TYPE_CHECKING:
 # For so long, and in such steps, is looked for programs that an interrupt came too early for.
 _INTERRUPT_SETTLES_S = 0.5
 _INTERRUPT_LOOK_S = 0.02
+_JUST_STARTED_S = 0.2
+_AGAIN_S = 0.1
 _KILLED_GRACE_S = 1.0
 _LEFTOVER_GRACE_S = 2.0
 _LEFTOVER_LOOK_S = 0.005
@@ -35,16 +38,32 @@ async def interrupt(terminal: "Terminal", command: Command) -> None:
     """
     interrupted: set[int] = set()
     deadline = time.monotonic() + _INTERRUPT_SETTLES_S
+    # A program that is just being started may lose it between fork and exec; it gets another one, once.
+    again_at = time.monotonic() + _AGAIN_S if command.duration_s < _JUST_STARTED_S else deadline
     while command.is_running and terminal.is_open:
         group = terminal.pty.signal_foreground(signal.SIGINT, unless=interrupted)
         if group is not None:
             interrupted.add(group)
-        if time.monotonic() > deadline or await command.ended(_INTERRUPT_LOOK_S):
+        if await command.ended(_INTERRUPT_LOOK_S) or time.monotonic() > deadline:
             return
+        if time.monotonic() > again_at:
+            again_at = deadline
+            interrupted.clear()
 
 
 async def kill(terminal: "Terminal", command: Command) -> None:
     """End a command and everything it started."""
+    if command.clearing is not None:
+        await command.clearing.wait()
+        return
+    command.clearing = Flag()
+    try:
+        await _climb(terminal, command)
+    finally:
+        command.clearing.set()
+
+
+async def _climb(terminal: "Terminal", command: Command) -> None:
     command.stop_as(State.KILLED)
     forget_input(terminal, command)
     settings = terminal.run_settings

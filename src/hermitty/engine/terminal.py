@@ -16,8 +16,10 @@ from hermitty.config import RunSettings, TerminalSettings
 from hermitty.engine import stopping
 from hermitty.engine.answers import Answers
 from hermitty.engine.command import Command, build_result
+from hermitty.engine.flag import Flag
 from hermitty.engine.observer import NoObserver, Observer
 from hermitty.engine.pulse import Pulse
+from hermitty.engine.typed import settle
 from hermitty.engine.waiting import judge
 from hermitty.errors import InvalidCommand, NotSupported, TerminalBusy, TerminalClosed
 from hermitty.events import CommandFinished, CommandStarted, CwdChanged, Event, TerminalEnded
@@ -84,7 +86,7 @@ class Terminal:
         self.current: Command | None = None
         self.last: Command | None = None
         self.closed_because: str | None = None
-        self.prompt_is_there = asyncio.Event()
+        self.prompt_is_there = Flag()
         self.integration_failed: str | None = None
         self.pty: HostedPty
         self._nonce = nonce
@@ -99,6 +101,7 @@ class Terminal:
         self._answers = Answers(self)
         self._environment_told = Pulse()
         self._hooks_lost = False
+        self.typed_prompts = 0  # how many prompts must come before nothing is left of what a person typed
         self._recovering = False
         self._may_be_typed = True  # something may stand on the line, or be on its way there
         self._tasks: set[asyncio.Task[None]] = set()
@@ -118,7 +121,7 @@ class Terminal:
         if answer and not asked_by_program:
             self.type(answer)
         elif answer and self._tracker.phase is shell.Phase.RUNNING and self._answers.add(answer):
-            self._spawn(self._answers.deliver())
+            self.spawn(self._answers.deliver())
 
     def on_exit(self, status: ExitStatus) -> None:
         """Note that the shell is gone; end what depends on it."""
@@ -183,9 +186,11 @@ class Terminal:
 
     def write(self, text: str | bytes) -> None:
         """Type into the terminal, whatever it is doing."""
-        self._check_open()
+        self.check_open()
         if self.current is not None:
             self.current.touch()
+        else:
+            self.typed_prompts = 1 if self.prompt_is_there.is_set() else 2
         self.type(text.encode("utf-8", "surrogateescape") if isinstance(text, str) else text)
 
     def type(self, data: bytes) -> None:
@@ -195,13 +200,13 @@ class Terminal:
 
     def send_key(self, key: str) -> None:
         """Press a key by name."""
-        self._check_open()
+        self.check_open()
         self.write(key_bytes(key, application_cursor=self.screen.application_cursor_keys))
 
     def resize(self, cols: int, rows: int) -> None:
         """Change the size; programs are told."""
         size = Size.checked(cols, rows)
-        self._check_open()
+        self.check_open()
         self._size = size
         report = self.screen.resize(size)
         self.pty.resize(size)
@@ -212,7 +217,7 @@ class Terminal:
         """Interrupt the program in front, as Ctrl-C would, even when it switched the terminal's signals off."""
         command.stop_as(State.INTERRUPTED)
         stopping.forget_input(self, command)
-        self._spawn(stopping.interrupt(self, command))
+        self.spawn(stopping.interrupt(self, command))
 
     async def kill(self, command: Command) -> None:
         """End a command and everything it started: ask, then insist, then make sure."""
@@ -221,11 +226,11 @@ class Terminal:
     def abandon(self, command: Command) -> None:
         """Kill a command in the background: whoever waited for it was cancelled."""
         if command.is_running and self.is_open:
-            self._spawn(self.kill(command))
+            self.spawn(self.kill(command))
 
     async def environment(self) -> dict[str, str]:
         """Return the variables the shell exports, as they were after its last command."""
-        self._check_open()
+        self.check_open()
         how = self.dialect.dump_environment(self._directory)
         if isinstance(how, bytes) and not self._uses_sentinel:
             await self._press_for_environment(how)
@@ -307,7 +312,7 @@ class Terminal:
         return self.dialect.submit(line, self._directory, self._options)
 
     async def _send(self, line: str, origin: str, plan: Callable[[], Submission]) -> Command:
-        self._check_open()
+        self.check_open()
         if not self.takes_commands:
             raise NotSupported(
                 f"terminal {self.id} has no shell integration ({self.integration_failed}); it can be typed into, "
@@ -318,10 +323,13 @@ class Terminal:
         command = self.current = Command(self, line, "agent" if origin == "agent" else "internal")
         try:
             await self._prompt()
+            if self.typed_prompts and not self._uses_sentinel:
+                await settle(self, command)
             if self._hooks_lost:
                 await self._recover_hooks()
             submission = plan()
             command.mark = self.pty.mark()
+            command.is_sent = True
             self._type(submission)
         except BaseException:
             if self.current is command:
@@ -337,13 +345,9 @@ class Terminal:
         if self._uses_sentinel:
             while not await self.shell_waits():
                 await asyncio.sleep(_SENTINEL_LOOK_S)  # the kernel does not tell when a process starts to read
-        elif not self.prompt_is_there.is_set():
-            try:
-                async with asyncio.timeout(_PROMPT_TIMEOUT_S):
-                    await self.prompt_is_there.wait()
-            except TimeoutError:
-                raise TerminalBusy(self.id, "its prompt, which does not come back") from None
-        self._check_open()
+        elif not await self.prompt_is_there.wait(_PROMPT_TIMEOUT_S):
+            raise TerminalBusy(self.id, "its prompt, which does not come back")
+        self.check_open()
 
     async def _recover_hooks(self) -> None:
         """Install the hooks again that a command removed. What that prints belongs to no command."""
@@ -371,6 +375,7 @@ class Terminal:
     def _apply(self, event: shell.Event) -> None:
         match event:
             case shell.PromptReady():
+                self.typed_prompts = max(0, self.typed_prompts - 1)
                 self._recovering = False
                 self.prompt_is_there.set()
             case shell.PropertyReported(name, value):
@@ -393,8 +398,10 @@ class Terminal:
 
     def _command_began(self, offset: int, line: str | None) -> None:
         self.prompt_is_there.clear()
-        if self.current is None:
+        if self.current is None or not self.current.is_sent:
+            # An agent's command that has not been sent yet is not the one that begins: a person was quicker.
             self.current = Command(self, line, "user")
+            self.current.is_sent = True
             self.current.mark = self.pty.mark()
             self.observer.began(self, self.current)
             self._emit(CommandStarted(self.id, self.current.id, line, "user"))
@@ -415,7 +422,7 @@ class Terminal:
             command.warnings.append("the shell ran nothing: the line holds no command")
         exit_code = event.exit_code if event.ran else None
         if self._uses_sentinel:
-            self._spawn(self._end_sentinel(command, exit_code))
+            self.spawn(self._end_sentinel(command, exit_code))
         else:
             self._end_command(command, State.DONE, exit_code)
 
@@ -462,7 +469,7 @@ class Terminal:
         self._kill_timer = None
         if command.is_running:
             command.warnings.append(f"killed: it ran longer than {limit_s:g} s")
-            self._spawn(self.kill(command))
+            self.spawn(self.kill(command))
 
     def _retire(self, reason: str) -> None:
         """Take the terminal out of use and free what it holds, once the command that did it is told its end."""
@@ -471,18 +478,20 @@ class Terminal:
         self.closed_because = reason
         self.prompt_is_there.set()
         self._emit(TerminalEnded(self.id, reason))
-        self._spawn(self._free())
+        self.spawn(self._free())
 
     async def _free(self) -> None:
         await self.pty.close()
         self.screen.close()
 
-    def _spawn(self, work: Coroutine[Any, Any, None]) -> None:
+    def spawn(self, work: Coroutine[Any, Any, None]) -> None:
+        """Do something in a task that ends before the terminal is finished."""
         task = asyncio.get_running_loop().create_task(work)
         self._tasks.add(task)
         task.add_done_callback(self._tasks.discard)
 
-    def _check_open(self) -> None:
+    def check_open(self) -> None:
+        """Raise TerminalClosed, with the reason, unless the terminal can be used."""
         if self.closed_because is not None:
             raise TerminalClosed(self.id, self.closed_because)
 

@@ -11,7 +11,7 @@ PLAIN_S = 2.0
 COMPILING_S = 15.0
 
 # A flood is looked at only at its end: older words say nothing about what comes next.
-_LOOK_BYTES = 2048
+_LOOK_BYTES = 512
 # The longest end of an unfinished word or sequence that is kept until the next output. All words below are shorter,
 # so the end of a long word is not taken for one of them.
 _KEPT_BYTES = 32

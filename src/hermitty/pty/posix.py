@@ -154,7 +154,7 @@ class PosixPty:
             return
         self._stop_reading()
         self._input.close(owns_descriptor=False)
-        table = processes.process_table()
+        table = processes.shared_table()
         mine = self._mine(table)
         if not self._ended.is_set():
             mine.add(self.pid)
@@ -171,7 +171,7 @@ class PosixPty:
         if master >= 0:
             os.close(master)
 
-    def _mine(self, table: dict[int, processes.ProcessInfo]) -> set[int]:
+    def _mine(self, table: processes.ProcessTable) -> set[int]:
         return processes.belongs_to(table, self.pid, self._owner, root_ended=self._ended.is_set())
 
     async def _kill(self, known: dict[int, processes.ProcessInfo]) -> None:
@@ -181,7 +181,7 @@ class PosixPty:
         """
         deadline = self._loop.time() + _KILL_GRACE_S
         while True:
-            table = processes.process_table()
+            table = processes.shared_table()
             known |= {pid: table[pid] for pid in self._mine(table)}
             if not self._ended.is_set() and self.pid in table:
                 known[self.pid] = table[self.pid]

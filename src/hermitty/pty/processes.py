@@ -5,13 +5,14 @@ its own and lost its parent (`setsid`, double fork) still carries the variable. 
 environment escapes; that takes a control group or a process-id namespace to prevent.
 """
 
+import asyncio
 import contextlib
 import os
 import signal
 import subprocess
 import sys
 import time
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -57,26 +58,58 @@ def read_process(pid: int) -> ProcessInfo | None:
     return ProcessInfo(pid, int(fields[1]), int(fields[2]), int(fields[3]), fields[0].decode(), int(fields[19]))
 
 
-def process_table() -> dict[int, ProcessInfo]:
+class ProcessTable(dict[int, ProcessInfo]):
+    """All processes by id, at one moment. Who owns them is read when it is asked for, and once."""
+
+    def __init__(self, processes: Iterable[ProcessInfo]) -> None:
+        super().__init__((process.pid, process) for process in processes)
+        self._owners: dict[int, bytes | None] = {}
+        self.children: dict[int, list[int]] = {}
+        for process in self.values():
+            self.children.setdefault(process.parent, []).append(process.pid)
+
+    def owner(self, pid: int) -> bytes | None:
+        """Return the mark in a process's environment that tells which terminal it was started from."""
+        if pid not in self._owners:
+            self._owners[pid] = _owner(pid)
+        return self._owners[pid]
+
+
+def process_table() -> ProcessTable:
     """Return all processes by id."""
     if HAS_PROC:
         found = (read_process(int(entry)) for entry in os.listdir(_PROC) if entry.isdigit())
-        return {process.pid: process for process in found if process is not None}
-    return _table_from_ps()
+        return ProcessTable(process for process in found if process is not None)
+    return ProcessTable(_table_from_ps())
 
 
-def _table_from_ps() -> dict[int, ProcessInfo]:
+_shared: ProcessTable | None = None
+
+
+def shared_table() -> ProcessTable:
+    """Return the table of this turn of the event loop: when many terminals close at once, one look serves all."""
+    global _shared
+    if _shared is None:
+        _shared = process_table()
+        asyncio.get_running_loop().call_soon(_forget_shared)
+    return _shared
+
+
+def _forget_shared() -> None:
+    global _shared
+    _shared = None
+
+
+def _table_from_ps() -> Iterator[ProcessInfo]:
     # macOS has no /proc; its ps gives no session ids, so groups stand in for them.
     listing = subprocess.run(
         ["/bin/ps", "-axo", "pid=,ppid=,pgid=,state=,etime="], capture_output=True, text=True, check=False
     ).stdout
-    table: dict[int, ProcessInfo] = {}
     now = ticks_now()
     for line in listing.splitlines():
         pid, parent, group, state, elapsed = line.split()
         started = now - _elapsed_seconds(elapsed) * _TICKS_PER_SECOND
-        table[int(pid)] = ProcessInfo(int(pid), int(parent), int(group), int(group), state[0], started)
-    return table
+        yield ProcessInfo(int(pid), int(parent), int(group), int(group), state[0], started)
 
 
 def _elapsed_seconds(text: str) -> int:
@@ -87,14 +120,11 @@ def _elapsed_seconds(text: str) -> int:
     return seconds + int(days or 0) * 86_400
 
 
-def belongs_to(table: dict[int, ProcessInfo], root: int, owner: str, *, root_ended: bool) -> set[int]:
+def belongs_to(table: ProcessTable, root: int, owner: str, *, root_ended: bool) -> set[int]:
     """Return the processes started from `root`, without itself: descendants, its session, and marked orphans.
 
     The id of a root that ended, and was waited for, may have gone to a stranger: his children and session are his.
     """
-    children: dict[int, list[int]] = {}
-    for process in table.values():
-        children.setdefault(process.parent, []).append(process.pid)
     found: set[int] = set()
 
     def add(frontier: list[int]) -> None:
@@ -102,28 +132,30 @@ def belongs_to(table: dict[int, ProcessInfo], root: int, owner: str, *, root_end
             pid = frontier.pop()
             if pid not in found:
                 found.add(pid)
-                frontier.extend(children.get(pid, ()))
+                frontier.extend(table.children.get(pid, ()))
 
     if not root_ended:
         add([root])
     if not (root_ended and root in table):
         # A session that has members keeps its number from being given away.
         add([process.pid for process in table.values() if process.session == root])
-    mark = f"{OWNER_VARIABLE}={owner}".encode()
-    for process in table.values():
-        if process.pid not in found and _environment_has(process.pid, mark):
-            add([process.pid])
+    mark = owner.encode()
+    for pid in table:
+        if pid not in found and table.owner(pid) == mark:
+            add([pid])
     found.discard(root)
     return found
 
 
-def _environment_has(pid: int, entry: bytes) -> bool:
+def _owner(pid: int) -> bytes | None:
     if not HAS_PROC:
-        return False
+        return None
     try:
-        return entry in _PROC.joinpath(str(pid), "environ").read_bytes().split(b"\0")
+        environ = b"\0" + _PROC.joinpath(str(pid), "environ").read_bytes()
     except OSError:
-        return False
+        return None
+    _, found, rest = environ.partition(f"\0{OWNER_VARIABLE}=".encode())
+    return rest.partition(b"\0")[0] if found else None
 
 
 def send(table: dict[int, ProcessInfo], pids: Iterable[int], number: int) -> int:

@@ -24,6 +24,8 @@ if sys.platform != "win32":
 
 _BUFFER_BYTES = 256 * 1024
 _COMMAND_ID = re.compile(r"c_([0-9a-f]{16})")
+# Everything but colours and erasures up to the end of the line.
+_MAY_GROW = re.compile(rb"[\x0b\x0c]|\x1b(?!\[[0-9;:]*+[mK])")
 _NEW_FILE = (
     os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_APPEND | getattr(os, "O_CLOEXEC", 0) | getattr(os, "O_BINARY", 0)
 )
@@ -114,11 +116,24 @@ class ArtifactWriter:
             self._spill()
             self._finish()
 
-    def exceeds(self, lines: int, characters: int) -> bool:
-        """Tell whether there is more than a text of so many lines and characters can show; 0 is no limit."""
-        if self.id is not None or self.reason is not None:
-            return True
-        return bool((characters and len(self._buffer) > characters) or (lines and self._buffer.count(b"\n") > lines))
+    @property
+    def is_small(self) -> bool:
+        """Whether all of it is still in memory."""
+        return self.id is None and self.reason is None
+
+    def surely_fits(self, lines: int, characters: int) -> bool:
+        """Tell whether a text of so many lines and characters shows all of it, without making that text; 0: any.
+
+        False means that the text has to be made to know: the cursor can leave more on the screen than was printed.
+        """
+        held = self._buffer
+        if not self.is_small or _MAY_GROW.search(held):
+            return False
+        # A tab is at most eight columns, and a carriage return may count as the end of a line.
+        shown_lines = held.count(b"\n") + held.count(b"\r") - held.count(b"\r\n") + 1
+        return (not lines or shown_lines <= lines) and (
+            not characters or len(held) + 7 * held.count(b"\t") <= characters
+        )
 
     def discard(self) -> None:
         """Let go of the output: the text shows all of it. Removes the file, if there is one."""

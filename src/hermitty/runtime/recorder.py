@@ -1,12 +1,14 @@
-"""Keeps what terminals do beyond their own memory: complete outputs, history, recent commands and heat."""
+"""Keeps what terminals do beyond their own memory: complete outputs, history, recent commands, heat and silence."""
 
 from typing import TYPE_CHECKING
 from weakref import WeakKeyDictionary
 
 from hermitty.engine.command import Command
 from hermitty.engine.terminal import Terminal
+from hermitty.output.model_text import model_text
 from hermitty.runtime.artifacts import ArtifactStore
 from hermitty.runtime.history.recorder import HistoryRecorder
+from hermitty.runtime.silence import SilenceWatch
 from hermitty.runtime.tracks import Tracks
 
 if TYPE_CHECKING:
@@ -16,16 +18,20 @@ if TYPE_CHECKING:
 class Recorder:
     """Observes the terminals of one runtime."""
 
-    def __init__(self, tracks: Tracks, artifacts: ArtifactStore, history: HistoryRecorder | None) -> None:
+    def __init__(
+        self, tracks: Tracks, artifacts: ArtifactStore, history: HistoryRecorder | None, silence: SilenceWatch
+    ) -> None:
         self._tracks = tracks
         self._artifacts = artifacts
         self._history = history
+        self._silence = silence
         self._writers: WeakKeyDictionary[Command, ArtifactWriter] = WeakKeyDictionary()
 
     def began(self, terminal: Terminal, command: Command) -> None:
         """Start to keep a command's output."""
         self._writers[command] = self._artifacts.open(command.id)
         self._tracks.began(terminal, command)
+        self._silence.began(terminal, command)
         if self._history is not None:
             self._history.began(terminal, command)
 
@@ -39,18 +45,18 @@ class Recorder:
     def ended(self, terminal: Terminal, command: Command) -> None:
         """Decide whether the complete output is kept, and note the command in the history."""
         self._tracks.ended(terminal)
+        self._silence.ended(command)
         writer = self._writers.get(command)
         artifact = None
         if writer is not None:
             writer.close()
-            settings = terminal.settings
-            if writer.exceeds(settings.output_line_limit, settings.output_character_limit):
+            if self._shows_all(terminal, command, writer):
+                writer.discard()
+                del self._writers[command]
+            else:
                 artifact = writer.keep()
                 if writer.problem:
                     command.warnings.append(writer.problem)
-            else:
-                writer.discard()
-                del self._writers[command]
         if self._history is not None:
             self._history.ended(terminal, command, artifact)
 
@@ -58,3 +64,20 @@ class Recorder:
         """Return the artifact of a command whose text does not show everything."""
         writer = self._writers.get(command)
         return writer.keep() if writer is not None else None
+
+    def _shows_all(self, terminal: Terminal, command: Command, writer: "ArtifactWriter") -> bool:
+        """Tell whether the text of a command's result shows everything; what has a file already is kept."""
+        settings = terminal.settings
+        lines, characters = settings.output_line_limit, settings.output_character_limit
+        if not command.capture.omitted and writer.surely_fits(lines, characters):
+            return True
+        if not writer.is_small:
+            return False
+        text = model_text(
+            command.capture,
+            rows=terminal.size.rows,
+            max_lines=lines,
+            max_chars=characters,
+            compress_progress=settings.compress_progress_bar,
+        )
+        return not text.truncated

@@ -4,15 +4,13 @@ import asyncio
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
-from hermitty.config import OutputSettings, SessionSettings
+from hermitty.config import SessionSettings
+from hermitty.engine.command import Command
 from hermitty.engine.terminal import Terminal
 from hermitty.model import State
 from hermitty.output.markdown import code_block, code_span
 from hermitty.output.truncate import fit
 from hermitty.runtime.tracks import News
-
-# Silence of this length is worth a word.
-_SILENCE_S = 60.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,45 +33,50 @@ async def cool_down(hot: Callable[[], bool], *, edited: bool, settings: SessionS
         await asyncio.sleep(settings.cooling_step_s)
 
 
-def write_report(items: Sequence[ReportItem], settings: OutputSettings, silent_s: Callable[[Terminal], float]) -> str:
-    """Write the report. Output of others stays inside its blocks, whatever it contains."""
-    shown = [*items[: settings.report_terminals]]
-    active = [item for item in shown if item.terminal.is_busy]
-    inactive = [item for item in shown if not item.terminal.is_busy]
+def write_report(
+    items: Sequence[ReportItem], *, not_shown: int, characters: int, silence_s: Callable[[Command], float | None]
+) -> str:
+    """Write the report. Output of others stays inside its blocks, whatever it contains.
+
+    At most so many `characters` of new output are shown of each terminal; `silence_s` tells how long a command has
+    been silent, if that is worth a word.
+    """
+    active = [item for item in items if item.terminal.is_busy]
+    inactive = [item for item in items if not item.terminal.is_busy]
     parts: list[str] = []
     if active:
         parts.append("# Active terminals")
-        parts += [_active(item, settings, silent_s(item.terminal)) for item in active]
+        parts += [_active(item, characters, silence_s) for item in active]
     if inactive:
         parts.append("# Inactive terminals")
-        parts += [_inactive(item, settings) for item in inactive]
-    if len(items) > len(shown):
-        parts.append(f"{len(items) - len(shown)} more terminals are not shown.")
+        parts += [_inactive(item, characters) for item in inactive]
+    if not_shown:
+        parts.append(f"{not_shown} more terminal{'s are' if not_shown > 1 else ' is'} not shown.")
     return "\n\n".join(parts) + "\n" if parts else "No terminals.\n"
 
 
-def _active(item: ReportItem, settings: OutputSettings, silent_s: float) -> str:
+def _active(item: ReportItem, characters: int, silence_s: Callable[[Command], float | None]) -> str:
     command = item.terminal.current
     lines = [_heading(item, "Active"), _where(item)]
     if command is not None:
         who = "typed by a person, " if command.origin == "user" else ""
         lines.append(f"Command: {code_span(command.line or '(not known yet)')} ({who}{_seconds(command.duration_s)})")
-    if silent_s >= _SILENCE_S:
-        lines.append(f"No output for {_seconds(silent_s)}.")
-    return "\n".join(lines) + _news(item, settings)
+        if (silent_s := silence_s(command)) is not None:
+            lines.append(f"No output for {_seconds(silent_s)}.")
+    return "\n".join(lines) + _news(item, characters)
 
 
-def _inactive(item: ReportItem, settings: OutputSettings) -> str:
+def _inactive(item: ReportItem, characters: int) -> str:
     lines = [_heading(item, "Inactive"), _where(item)]
     last = item.terminal.last
     if last is not None and not item.news:
         lines.append(f"Last command: {code_span(last.line or '(not known)')} ({_ending(last.state, last.exit_code)})")
-    return "\n".join(lines) + _news(item, settings)
+    return "\n".join(lines) + _news(item, characters)
 
 
-def _news(item: ReportItem, settings: OutputSettings) -> str:
+def _news(item: ReportItem, characters: int) -> str:
     parts: list[str] = []
-    for news in item.news:
+    for news, room in zip(item.news, _rooms(item.news, characters), strict=True):
         command = news.command
         if news.is_over:
             ending = _ending(command.state, command.exit_code)
@@ -83,9 +86,21 @@ def _news(item: ReportItem, settings: OutputSettings) -> str:
         if news.missed:
             parts.append(f"{news.missed} bytes of its output are no longer in memory.")
         if news.text.strip():
-            text = fit(news.text, max_lines=None, max_chars=settings.report_characters).text
-            parts.append(f"{'Output' if news.is_over else 'New output'}:\n{code_block(text)}")
+            label = "Output" if news.is_over else "New output"
+            if room:
+                parts.append(f"{label}:\n{code_block(fit(news.text, max_lines=None, max_chars=room).text)}")
+            else:
+                parts.append(f"{label}: {len(news.text)} characters are not shown.")
     return "".join(f"\n\n{part}" for part in parts)
+
+
+def _rooms(news: Sequence[News], characters: int) -> list[int]:
+    """Share the room for a terminal's output: the newest gets what it needs first."""
+    rooms: list[int] = []
+    for each in reversed(news):
+        rooms.append(min(len(each.text), characters))
+        characters -= rooms[-1]
+    return rooms[::-1]
 
 
 def _heading(item: ReportItem, state: str) -> str:

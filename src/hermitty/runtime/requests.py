@@ -4,7 +4,7 @@ import os
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from hermitty.config import RunSettings
+from hermitty.config import RunSettings, Settings
 from hermitty.engine.interact import Answer, checked_answers
 from hermitty.engine.terminal import checked_line
 from hermitty.errors import InvalidRequest
@@ -44,9 +44,11 @@ class RunRequest:
         checked_time("kill_after_s", self.kill_after_s)
         checked_env(self.env)
 
-    def wait(self, settings: RunSettings) -> float | None:
+    def wait(self, settings: Settings) -> float | None:
         """Return how long the caller waits."""
-        return settings.wait_s if self.wait_s is None else self.wait_s
+        if self.wait_s is not None:
+            return self.wait_s
+        return settings.tools.wait_interactive_s if self.answers else settings.run.wait_s
 
     def kill_after(self, settings: RunSettings) -> float | None:
         """Return when the command is killed."""

@@ -20,12 +20,16 @@ from hermitty.model import CommandId, CommandResult, State
 from hermitty.runtime.artifacts import ArtifactStore
 from hermitty.runtime.history.entry import HistoryEntry, entry_of_result
 from hermitty.runtime.requests import RunRequest, checked_env
+from hermitty.runtime.silence import silence_note
 from hermitty.runtime.tracks import Tracks
 
 if TYPE_CHECKING:
     from hermitty.runtime.artifact_writer import ArtifactWriter
 
 T = TypeVar("T")
+
+# What killing a process may take after both graces of the settings, on a machine that is busy.
+_KILLED_GRACE_S = 5.0
 
 
 class Runner:
@@ -48,49 +52,51 @@ class Runner:
         self._record = record
         self._processes: set[Process] = set()
         self._followers: set[asyncio.Task[None]] = set()  # of processes that outlived the wait for them
+        self._followed = settings()
+
+    def settings(self) -> Settings:
+        """Return the settings as they are now; from now on new terminals and their number follow them."""
+        settings, before = self._settings(), self._followed
+        if settings is not before:
+            self._followed = settings
+            if settings.reuse != before.reuse:
+                self._registry.configure(settings.reuse)
+            if (settings.terminal, settings.run) != (before.terminal, before.run):
+                self._registry.drop_spares()
+        return settings
 
     async def run(self, request: RunRequest) -> CommandResult:
         """Run a command where it fits best. Cancelling kills it."""
         request.check()
-        settings = self._settings()
-        warnings: list[str] = []
+        settings = self.settings()
+        why = None
         if request.provider == "pty" and isinstance(request.command, str):
             if settings.terminal.shell_integration_disabled:
-                warnings.append("the shell integration is switched off; run without a terminal")
+                why = "the shell integration is switched off; run without a terminal"
             else:
                 with await self._acquire(request) as lease:
                     if lease.terminal.takes_commands:
                         return await self._run_leased(lease.terminal, request, settings)
-                    warnings.append(f"{lease.terminal.integration_failed}; run without a terminal instead")
-                await self._registry.close_terminal(lease.terminal.id)
-        result = await self._run_piped(request, settings)
-        return replace(result, session=request.session, warnings=[*warnings, *result.warnings])
+                why = await self._give_up(lease.terminal)
+        return await self._run_piped(request, settings, request.wait(settings), why)
 
     async def run_in(self, terminal: Terminal, request: RunRequest) -> CommandResult:
         """Run a command in a given terminal."""
         request.check()
-        return await self._run_leased(terminal, request, self._settings())
+        return await self._run_leased(terminal, request, self.settings())
 
     async def run_temporary(self, request: RunRequest) -> CommandResult:
         """Run a command in a terminal of its own, which is gone afterwards, whatever happens."""
         request.check()
-        settings = self._settings()
+        settings = self.settings()
         limit_s = settings.tools.wait_temporary_s if request.wait_s is None else request.wait_s
         async with self._temporary(request) as terminal:
-            if not terminal.takes_commands:
-                return await self.run(replace(request, provider="pipe", wait_s=limit_s, kill_after_s=limit_s))
-            command = await terminal.start(_line(request))
-            result = await self._waited(terminal, command, self._outcome(command, request, limit_s))
-            if not result.state.is_final:
-                if result.needs_input is not None:
-                    command.warnings.append(
-                        f"it asked for input ({result.needs_input.prompt.strip()!r}) and nobody could answer; "
-                        "use a persistent terminal, or pass answers"
-                    )
-                else:
-                    command.warnings.append(f"killed: it ran longer than {limit_s:g} s")
-                result = await command.kill() if command.is_running else command.result()
-            return replace(result, session=request.session)
+            if terminal.takes_commands:
+                return await self._run_briefly(terminal, request, limit_s)
+            why = await self._give_up(terminal)
+        # The wait is not over before the command is: killing it takes a moment.
+        graces_s = settings.run.interrupt_grace_s + settings.run.terminate_grace_s + _KILLED_GRACE_S
+        return await self._run_piped(replace(request, kill_after_s=limit_s), settings, limit_s + graces_s, why)
 
     async def run_batch(self, requests: Sequence[RunRequest], *, stop_on_error: bool) -> list[CommandResult]:
         """Run commands one after the other in one terminal; the first request says which. One result each.
@@ -100,12 +106,21 @@ class Runner:
         for request in requests:
             request.check()
         results: list[CommandResult] = []
+        why = None
         with await self._acquire(requests[0]) as lease:
+            terminal = lease.terminal
+            if not terminal.takes_commands:
+                why = await self._give_up(terminal)
             for request in requests:
-                result = await self._run_leased(lease.terminal, request, self._settings())
+                settings = self.settings()
+                if why is None:
+                    result = await self._run_leased(terminal, request, settings)
+                else:
+                    result = await self._run_piped(request, settings, request.wait(settings), why)
                 results.append(result)
                 failed = result.state is not State.DONE or result.exit_code != 0
-                if not result.state.is_final or not lease.terminal.is_open or (failed and stop_on_error):
+                is_gone = why is None and not terminal.is_open
+                if not result.state.is_final or is_gone or (failed and stop_on_error):
                     break
         return results
 
@@ -146,14 +161,34 @@ class Runner:
             with contextlib.suppress(TerminalNotFound):  # its shell has left by itself
                 await self._registry.close_terminal(lease.terminal.id, "its command has ended")
 
+    async def _give_up(self, terminal: Terminal) -> str:
+        """Close a terminal that takes no commands, and say what is done instead."""
+        if (closing := self._registry.discard(terminal.id, "it takes no commands")) is not None:
+            await asyncio.wait({closing})
+        return f"{terminal.integration_failed}; run without a terminal instead"
+
     async def _run_leased(self, terminal: Terminal, request: RunRequest, settings: Settings) -> CommandResult:
         command = await terminal.start(_line(request), kill_after_s=request.kill_after(settings.run))
-        wait_s = request.wait(settings.run)
-        result = await self._waited(terminal, command, self._outcome(command, request, wait_s))
+        result = await self._waited(terminal, command, self._outcome(command, request, request.wait(settings)))
+        result = _with_silence(result, command.last_activity, settings)
         if request.session is not None:
             self._tracks.tell(request.session, command, terminal.id)
             return replace(result, session=request.session)
         return result
+
+    async def _run_briefly(self, terminal: Terminal, request: RunRequest, limit_s: float) -> CommandResult:
+        command = await terminal.start(_line(request))
+        result = await self._waited(terminal, command, self._outcome(command, request, limit_s))
+        if not result.state.is_final:
+            if result.needs_input is not None:
+                command.warnings.append(
+                    f"it asked for input ({result.needs_input.prompt.strip()!r}) and nobody could answer; "
+                    "use a persistent terminal, or pass answers"
+                )
+            else:
+                command.warnings.append(f"killed: it ran longer than {limit_s:g} s")
+            result = await command.kill() if command.is_running else command.result()
+        return replace(result, session=request.session)
 
     async def _outcome(self, command: Command, request: RunRequest, wait_s: float | None) -> CommandResult:
         if request.answers:
@@ -168,7 +203,10 @@ class Runner:
             terminal.abandon(command)
             raise
 
-    async def _run_piped(self, request: RunRequest, settings: Settings) -> CommandResult:
+    async def _run_piped(
+        self, request: RunRequest, settings: Settings, wait_s: float | None, why: str | None
+    ) -> CommandResult:
+        """Run without a terminal; `why` says why there is none although somebody asked for it."""
         directory = self._registry.path(self.directory(request), request.session)
         piped = _Piped(request, self._artifacts, time.time(), directory)
         process = await start_process(
@@ -181,21 +219,31 @@ class Runner:
             listener=piped.output,
         )
         self._processes.add(process)
+        if request.session is not None:
+            self._registry.begin_session(request.session, directory)
+        if why is not None:
+            process.warnings.append(why)
+            if request.answers:
+                process.warnings.append("prompts are not answered: that takes a terminal")
         kill_after_s = request.kill_after(settings.run)
         if kill_after_s is not None:
             process.kill_later(kill_after_s)
         try:
-            result = piped.finished(await process.wait(request.wait(settings.run)))
+            result = piped.finished(await process.wait(wait_s))
         except asyncio.CancelledError:
             process.abandon()
+            self._follow_later(process, piped)
             raise
         self._record(piped.entry(result))
         if result.state.is_final:
             await self._forget(process)
         else:
-            self._followers.add(follower := asyncio.get_running_loop().create_task(self._follow(process, piped)))
-            follower.add_done_callback(self._followers.discard)
-        return result
+            self._follow_later(process, piped)
+        return _with_silence(result, piped.last_activity, settings)
+
+    def _follow_later(self, process: Process, piped: "_Piped") -> None:
+        self._followers.add(follower := asyncio.get_running_loop().create_task(self._follow(process, piped)))
+        follower.add_done_callback(self._followers.discard)
 
     async def _follow(self, process: Process, piped: "_Piped") -> None:
         self._record(piped.entry(piped.finished(await process.wait())))
@@ -214,10 +262,12 @@ class _Piped:
         self._artifacts = artifacts
         self._started_at = started_at
         self._cwd = cwd
+        self.last_activity = time.monotonic()
         self._writer: ArtifactWriter | None = None
 
     def output(self, command_id: CommandId, stream: Stream, data: bytes) -> None:
         """Take output as it comes."""
+        self.last_activity = time.monotonic()
         if self._writer is None:
             self._writer = self._artifacts.open(command_id)
         self._writer.append(data)
@@ -242,6 +292,12 @@ class _Piped:
     def entry(self, result: CommandResult) -> HistoryEntry:
         """Describe it for the history."""
         return entry_of_result(result, started_at=self._started_at, cwd=self._cwd, workspace=self._request.workspace)
+
+
+def _with_silence(result: CommandResult, last_activity: float, settings: Settings) -> CommandResult:
+    """Add that a command that goes on has printed nothing for a long time."""
+    note = silence_note(last_activity, settings.tools.silence_note_s) if result.state is State.RUNNING else None
+    return replace(result, warnings=[*result.warnings, note]) if note else result
 
 
 def _line(request: RunRequest) -> str:

@@ -2,7 +2,6 @@
 
 import asyncio
 import os
-import time
 from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from types import TracebackType
 from typing import Self
@@ -14,7 +13,7 @@ from hermitty.engine.interact import Answer
 from hermitty.engine.registry import Registry, TerminalInfo
 from hermitty.engine.terminal import Terminal
 from hermitty.errors import InvalidRequest, SessionNotFound
-from hermitty.events import Event, TerminalEnded
+from hermitty.events import CommandSilent, Event, Source, TerminalEnded
 from hermitty.host.base import Host, Stream
 from hermitty.model import CommandResult, ProviderName, Size
 from hermitty.output.context import DEFAULT_TAIL
@@ -28,6 +27,7 @@ from hermitty.runtime.recorder import Recorder
 from hermitty.runtime.report import ReportItem, cool_down, write_report
 from hermitty.runtime.requests import RunRequest, checked_env
 from hermitty.runtime.running import Runner
+from hermitty.runtime.silence import SilenceWatch, silence_of
 from hermitty.runtime.subscribers import Subscribers
 from hermitty.runtime.tracks import Tracks
 from hermitty.shell.environment import Difference, difference
@@ -56,7 +56,8 @@ class Runtime:
         self._history = history
         self._subscribers = Subscribers()
         self._tracks = Tracks(self.settings.output.context_records)
-        recorder = Recorder(self._tracks, artifacts, HistoryRecorder(history.record, self._owner_of))
+        self._silence = SilenceWatch(lambda: self.settings.tools.silence_note_s, self._tell_silence)
+        recorder = Recorder(self._tracks, artifacts, HistoryRecorder(history.record, self._owner_of), self._silence)
         opener = HostOpener(host, settings, new_screen, recorder)
         self._registry = Registry(opener, self.settings.reuse, emit=self._publish)
         self._runner = Runner(host, self._registry, self._tracks, settings, artifacts, history.record)
@@ -150,6 +151,8 @@ class Runtime:
     ) -> list[CommandResult]:
         """Run several commands in one terminal, one after the other, and return a result for each one that ran."""
         self._check_open()
+        if isinstance(commands, str):
+            raise InvalidRequest("a batch is a list of commands, not one text")
         if not commands:
             raise InvalidRequest("a batch needs at least one command")
         requests = [RunRequest(each, cwd, session, workspace, shell, wait_s=wait_s) for each in commands]
@@ -170,7 +173,7 @@ class Runtime:
     ) -> Terminal:
         """Open a terminal and wait until it takes commands. It is the caller's: `run` does not reuse it."""
         self._check_open()
-        chosen = self.settings.terminal
+        chosen = self._runner.settings().terminal
         size = Size.checked(chosen.cols if cols is None else cols, chosen.rows if rows is None else rows)
         directory = self._runner.directory(RunRequest("", cwd=cwd, session=session))
         lease = await self._registry.open(
@@ -181,6 +184,7 @@ class Runtime:
             env=checked_env(env or {}),
             size=size,
             keep=True,
+            is_extra=True,
         )
         lease.release()
         return lease.terminal
@@ -247,11 +251,13 @@ class Runtime:
         """End a session: its terminals go on in the background, their output stays, and others may use them."""
         self._check_session(session)
         self._registry.release_session(session)
+        self._tracks.forget_reader(session)
 
     async def end(self, session: str) -> None:
         """End a session and kill everything in its terminals."""
         self._check_session(session)
         await self._registry.end_session(session)
+        self._tracks.forget_reader(session)
 
     async def report(self, session: str, *, reader: str | None = None, edited: bool = False) -> str:
         """Write what an agent should know, as Markdown. New output is told to each reader once.
@@ -268,6 +274,7 @@ class Runtime:
                 edited=edited,
                 settings=settings.session,
             )
+        there = sorted((terminal for terminal in own if terminal.is_open), key=lambda each: not each.is_busy)
         items = [
             ReportItem(
                 terminal,
@@ -275,10 +282,14 @@ class Runtime:
                 info.session is None,
                 self._tracks.news(reader or session, terminal.id),
             )
-            for terminal in own
-            if terminal.is_open
+            for terminal in there[: settings.output.report_terminals]
         ]
-        return write_report(items, settings.output, _silent_s)
+        return write_report(
+            items,
+            not_shown=len(there) - len(items),
+            characters=settings.output.report_characters,
+            silence_s=lambda command: silence_of(command, settings.tools.silence_note_s),
+        )
 
     # What happened.
 
@@ -315,6 +326,7 @@ class Runtime:
         if self._closed:
             raise InvalidRequest("the runtime is closed already")
         self._closed = True
+        self._silence.close()
         await self._registry.close()
         await self._runner.close()
         await self._host.aclose()
@@ -325,6 +337,10 @@ class Runtime:
         self._subscribers.publish(event)
         if isinstance(event, TerminalEnded):
             self._tracks.forget(event.terminal)
+
+    def _tell_silence(self, terminal: Terminal, command: Command, silent_s: float) -> None:
+        source: Source = "user" if command.origin == "user" else "agent"
+        self._publish(CommandSilent(terminal.id, command.id, command.line, source, silent_s))
 
     def _owner_of(self, terminal_id: str) -> tuple[str | None, str | None]:
         info = self._registry.info(terminal_id)
@@ -338,7 +354,3 @@ class Runtime:
     def _check_open(self) -> None:
         if self._closed:
             raise InvalidRequest("the runtime is closed; open another one")
-
-
-def _silent_s(terminal: Terminal) -> float:
-    return time.monotonic() - terminal.current.last_activity if terminal.current is not None else 0.0

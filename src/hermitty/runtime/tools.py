@@ -69,6 +69,8 @@ class Tool:
 
     def _checked(self, arguments: Mapping[str, Any]) -> dict[str, Any]:
         known = {each.name: each for each in self.parameters}
+        if not isinstance(arguments, Mapping):
+            raise InvalidRequest(f"the arguments of tool {self.name} must be an object")
         for name, value in arguments.items():
             if name not in known:
                 raise InvalidRequest(

@@ -17,6 +17,8 @@ from hermitty.vt.plain import plain_text
 
 # How many finished commands of a terminal are remembered for readers who were not told of them yet.
 _COMMANDS = 40
+# More than the longest beginning of something that `safe_end` waits for.
+_TAIL_BYTES = 512
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,9 +91,19 @@ class Tracks:
 
     def tell(self, reader: str, command: Command, terminal_id: TerminalId) -> None:
         """Note that a reader was given the result of a command as it stands."""
+        if terminal_id not in self._tracks:
+            return  # the terminal ended with the command, and nothing more will be told of it
         position = self._position(reader, command, terminal_id)
-        position.offset = command.output_to
         position.is_over = not command.is_running
+        if command.output_to is not None:
+            last = command.output(max(0, command.output_to - _TAIL_BYTES)).data
+            # A character of which a part was there is told again, as a whole.
+            position.offset = command.output_to - (len(last) - safe_end(last))
+
+    def forget_reader(self, reader: str) -> None:
+        """Drop what a reader was told; it will not ask again."""
+        for track in self._tracks.values():
+            track.told.pop(reader, None)
 
     def news(self, reader: str, terminal_id: TerminalId) -> list[News]:
         """Return what a reader was not told yet, in order; from now on it was."""

@@ -6,7 +6,7 @@ A command that takes a while is recorded before it ends, too: one that outlives 
 import asyncio
 import time
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 from hermitty.engine.command import Command
 from hermitty.engine.terminal import Terminal
@@ -48,17 +48,7 @@ class HistoryRecorder:
         """Record the end."""
         started = self._running.pop(command.id, None)
         if started is not None:
-            self._record(
-                replace(
-                    self._entry(started),
-                    duration_s=command.duration_s,
-                    exit_code=command.exit_code,
-                    signal=signal_of_exit_code(command.exit_code),
-                    cwd_after=terminal.cwd,
-                    output_bytes=command.capture.total,
-                    artifact=artifact,
-                )
-            )
+            self._record(self._entry(started, artifact))
 
     def _record_started(self) -> None:
         """Record what has been running for a while, and look again as long as something new runs."""
@@ -72,18 +62,25 @@ class HistoryRecorder:
         if any(not started.is_recorded for started in fresh):
             self._look = asyncio.get_running_loop().call_later(_TAKES_A_WHILE_S, self._record_started)
 
-    def _entry(self, started: _Started) -> HistoryEntry:
-        session, workspace = self._owner_of(started.terminal.id)
-        command = started.command
+    def _entry(self, started: _Started, artifact: str | None = None) -> HistoryEntry:
+        terminal, command = started.terminal, started.command
+        session, workspace = self._owner_of(terminal.id)
+        is_over = not command.is_running
         return HistoryEntry(
             command_id=command.id,
             command=command.line or "",
             source="user" if command.origin == "user" else "agent",
             started_at=started.at,
             state=command.state,
+            duration_s=command.duration_s if is_over else None,
+            exit_code=command.exit_code,
+            signal=signal_of_exit_code(command.exit_code),
             session=session,
             workspace=workspace,
-            terminal=started.terminal.id,
-            shell=started.terminal.shell,
+            terminal=terminal.id,
+            shell=terminal.shell,
             cwd=started.cwd,
+            cwd_after=terminal.cwd if is_over else None,
+            output_bytes=command.capture.total if is_over else 0,
+            artifact=artifact,
         )

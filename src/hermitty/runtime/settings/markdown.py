@@ -50,6 +50,8 @@ def _default(setting: Setting) -> str:
             return str(value).lower()
         case int(value) | float(value):
             return f"{value:,}" if isinstance(value, int) else f"{value:g}"
+        case str(value):
+            return value
     return "empty"
 
 

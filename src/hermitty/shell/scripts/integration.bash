@@ -1,7 +1,7 @@
 # hermitty's shell integration for bash 4.4 and later, read by `bash --init-file`.
 #
 # It tells where commands start and end, with which code, where the shell is and what it exports. Every report is an
-# OSC 633 sequence that carries a nonce. Reports go to /dev/tty, so that `exec >file` does not lose them; no descriptor
+# OSC 633 sequence that carries a nonce. Reports go to the terminal, so that `exec >file` does not lose them; no descriptor
 # is kept open, and nothing is exported, so that programs get neither. Hooks never fail (set -e), never touch unset
 # names (set -u) and print nothing themselves under `set -x` or a DEBUG trap: their output is thrown away.
 
@@ -15,12 +15,11 @@ __hermitty_pwd=
 __hermitty_cwd=
 __hermitty_prompts_set=
 __hermitty_unmarked=
-# What stands in PROMPT_COMMAND: before and after the user's own, or one hook where there are none. Then nobody can
-# type, or nobody sees the prompt, unless both ends of the terminal are there.
-__hermitty_last='[[ -t 0 && -t 2 ]] || { __hermitty_lost; } >/dev/null 2>&1'
-__hermitty_first='{ __hermitty_before; } >/dev/null 2>&1'
-__hermitty_only="{ __hermitty_before; __hermitty_after; } >/dev/null 2>&1; $__hermitty_last"
-__hermitty_last="{ __hermitty_after; } >/dev/null 2>&1; $__hermitty_last"
+# What stands in PROMPT_COMMAND: before and after the user's own, or one hook where there are none. Descriptor 3 is the
+# shell's standard error, where its prompt goes.
+__hermitty_first='{ __hermitty_before; } 3>&2 >/dev/null 2>&1 || { __hermitty_lost; } >/dev/null 2>&1'
+__hermitty_last='{ __hermitty_after; } 3>&2 >/dev/null 2>&1 || { __hermitty_lost; } >/dev/null 2>&1'
+__hermitty_only='{ __hermitty_before; __hermitty_after; } 3>&2 >/dev/null 2>&1 || { __hermitty_lost; } >/dev/null 2>&1'
 
 # Functions come before the user's files, so that no alias of theirs ends up inside.
 
@@ -65,8 +64,13 @@ __hermitty_before() {
         __hermitty_escape "$PWD"
         __hermitty_cwd=$__hermitty_escaped
     fi
-    builtin printf '\e]633;P;Cwd=%s;%s\a\e]633;D;%s;%s\a' \
-        "$__hermitty_cwd" "$__hermitty_nonce" "$__hermitty_status" "$__hermitty_nonce" >/dev/tty || builtin :
+    if [[ -t 3 ]]; then
+        builtin printf '\e]633;P;Cwd=%s;%s\a\e]633;D;%s;%s\a' \
+            "$__hermitty_cwd" "$__hermitty_nonce" "$__hermitty_status" "$__hermitty_nonce" >&3
+    else
+        builtin printf '\e]633;P;Cwd=%s;%s\a\e]633;D;%s;%s\a' \
+            "$__hermitty_cwd" "$__hermitty_nonce" "$__hermitty_status" "$__hermitty_nonce" >/dev/tty
+    fi || builtin :
     builtin return 0
 }
 
@@ -79,12 +83,13 @@ __hermitty_after() {
         __hermitty_hooks
     fi
     [[ -z $__hermitty_unmarked ]] || builtin printf '\e]633;B;%s\a' "$__hermitty_nonce" >/dev/tty || builtin :
-    builtin return 0
+    [[ -t 0 && -t 3 ]]
 }
 
 __hermitty_lost() {
-    # Standard input or error is no terminal any more.
-    builtin printf '\e]633;P;Prompt=lost;%s\a' "$__hermitty_nonce" >/dev/tty
+    # Standard input or error is no terminal any more: nobody can type, or nobody sees the prompt. With standard error
+    # closed, no hook has run, and the status is lost.
+    builtin printf '\e]633;D;;%s\a\e]633;P;Prompt=lost;%s\a' "$__hermitty_nonce" "$__hermitty_nonce" >/dev/tty
 }
 
 __hermitty_is_fixed() {
@@ -97,7 +102,7 @@ __hermitty_prompts() {
     # Wraps whatever prompts there are now.
     builtin local before=
     # Without a prompt command, the prompt itself tells what there is to tell, at the price of a subshell.
-    ! __hermitty_is_fixed PROMPT_COMMAND || before='$({ __hermitty_before; } >/dev/null 2>&1)'
+    ! __hermitty_is_fixed PROMPT_COMMAND || before='$({ __hermitty_before; } 3>/dev/tty >/dev/null 2>&1)'
     [[ ${PS1-} == *"$__hermitty_nonce"* ]] || __hermitty_is_fixed PS1 ||
         PS1="\\[$before\\e]633;A;\$?;$__hermitty_nonce\\a\\]${PS1-}\\[\\e]633;B;$__hermitty_nonce\\a\\]"
     [[ ${PS0-} == *"$__hermitty_nonce"* ]] || __hermitty_is_fixed PS0 || PS0="${PS0-}\\e]633;C;$__hermitty_nonce\\a"
@@ -139,7 +144,7 @@ __hermitty_hooks() {
 
 __hermitty_recover() {
     # Typed at the prompt when the hooks are gone: reports the last command's status, then installs them again.
-    { __hermitty_before; __hermitty_prompts; __hermitty_hooks; } >/dev/null 2>&1
+    { __hermitty_before; __hermitty_prompts; __hermitty_hooks; } 3>/dev/tty >/dev/null 2>&1
 }
 
 __hermitty_environment() {

@@ -1,0 +1,43 @@
+"""What a person typed just before an agent's command: settled first, so that each gets its own line.
+
+Neither the line editor nor the kernel tells when typed keys have all been read, so the shell is watched until it waits.
+"""
+
+import asyncio
+import signal
+from typing import TYPE_CHECKING
+
+from hermitty.engine.command import Command
+from hermitty.errors import TerminalBusy
+from hermitty.host.base import Waiting
+
+if TYPE_CHECKING:
+    from hermitty.engine.terminal import Terminal
+
+# A shell that waits for input at so many looks in a row has read what was typed.
+_LOOKS = 3
+_LOOK_S = 0.01
+# How long a prompt may take after what stood there was interrupted.
+_PROMPT_S = 0.5
+
+
+async def settle(terminal: "Terminal", command: Command) -> None:
+    """Find out what became of what a person typed: a command that runs, a new prompt, or a line to give up."""
+    still = 0
+    while terminal.typed_prompts and still < _LOOKS:
+        await asyncio.sleep(_LOOK_S)
+        state = await terminal.pty.inspect()
+        terminal.check_open()
+        if terminal.current is not command or state.shell_in_front is False:
+            current = terminal.current
+            raise TerminalBusy(terminal.id, current.line if current not in (None, command) and current else None)
+        still = still + 1 if state.waiting is not Waiting.NO else 0
+    if terminal.typed_prompts and terminal.dialect.is_posix:
+        # The line editor is in the middle of something: a half line, an open quote, half a key.
+        terminal.prompt_is_there.clear()
+        terminal.pty.discard_input()
+        terminal.pty.signal_foreground(signal.SIGINT)
+        if not await terminal.prompt_is_there.wait(_PROMPT_S):
+            terminal.prompt_is_there.set()  # what was interrupted was a search or a menu; the line is the same
+        terminal.check_open()
+    terminal.typed_prompts = 0
