@@ -159,7 +159,7 @@ async def measure_replay(plan: Plan) -> list[Measurement]:
     }
     return [
         Measurement(
-            "terminals created in a replayed trace",
+            "replay_terminals_created",
             seen.created,
             "terminals",
             ratio=exact.created / seen.created,
@@ -168,13 +168,13 @@ async def measure_replay(plan: Plan) -> list[Measurement]:
             details=details,
         ),
         Measurement(
-            "terminals alive at most in a replayed trace",
+            "replay_terminals_alive",
             seen.most_alive,
             "terminals",
             peers={"exact directory": exact.most_alive, "one for each command": one_each.most_alive},
         ),
         Measurement(
-            "commands run in a wrong directory",
+            "replay_wrong_directories",
             seen.wrong_directory + seen.failed,
             "commands",
             target=at_most(0),

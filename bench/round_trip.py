@@ -94,6 +94,13 @@ async def measure_warm(plan: Plan) -> list[Measurement]:
             ratio=ratio(run, floor),
             details={"samples": count(run), "p99": percentile(run, 99) * _MS},
         ),
+        Measurement(
+            "run_overhead",
+            (median(run) - median(ours)) * _MS,
+            "ms",
+            target=at_most(0.15),
+            details={"samples": count(run)},
+        ),
         *await _measure_processor_time(plan),
     ]
 

@@ -80,9 +80,9 @@ def test_the_settings_of_the_specification_have_their_defaults() -> None:
         ("run.kill_exempt", "npm", "setting run.kill_exempt is 'npm'; it must be a list of texts"),
         ("run.kill_exempt", ("npm", 1), "setting run.kill_exempt is ('npm', 1); it must be a list of texts"),
         (
-            "output.artifact_head_share",
-            1.5,
-            "setting output.artifact_head_share is 1.5; it must be a number from 0 to 1",
+            "session.hot_s",
+            3601.0,
+            "setting session.hot_s is 3601.0; it must be a number from 0 to 3600",
         ),
     ],
 )

@@ -12,6 +12,8 @@ from typing import TYPE_CHECKING, Any
 from hermitty.version import __version__
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from hermitty.config import RunSettings, Settings, TerminalSettings
     from hermitty.errors import HermittyError
     from hermitty.model import CommandResult, NeedsInput, Quality, State
@@ -51,8 +53,11 @@ _HOMES = {
 }
 
 
-def open(settings: "Settings | None" = None) -> "Runtime":  # noqa: A001 - read as hermitty.open
-    """Make a runtime whose terminals live in this process. Use it with `async with`."""
+def open(settings: "Settings | Callable[[], Settings] | None" = None) -> "Runtime":  # noqa: A001 - hermitty.open
+    """Make a runtime whose terminals live in this process. Use it with `async with`.
+
+    Without settings, they come from the user's file and the environment, and follow changes.
+    """
     from hermitty.runtime.api import build_runtime
 
     return build_runtime(settings)

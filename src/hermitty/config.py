@@ -35,6 +35,7 @@ class Doc:
     least: float | None = None
     most: float | None = None
     workspace: bool | tuple[float, float] = False
+    choices: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -126,11 +127,8 @@ class OutputSettings:
     """What is kept of commands' output, and how much of it is shown."""
 
     artifact_max_bytes: Annotated[
-        int, Doc("most raw output of one command kept on disk; beyond it head and tail are kept", least=0)
+        int, Doc("most raw output of one command kept on disk; what comes after that is counted and dropped", least=0)
     ] = GB
-    artifact_head_share: Annotated[
-        float, Doc("how much of an artifact that is too large is kept from its start; the rest from its end", 0, 1)
-    ] = 0.7
     artifact_total_bytes: Annotated[int, Doc("most disk space of all artifacts; the oldest go first", least=0)] = 4 * GB
     artifact_page_bytes: Annotated[
         int, Doc("how much of an artifact is read at once", least=1, most=16 * MB, workspace=(1 * KB, 1 * MB))
@@ -144,7 +142,6 @@ class OutputSettings:
     report_characters: Annotated[
         int, Doc("most characters of new output of each terminal in a report", least=0, workspace=(100, 50_000))
     ] = 5_000
-    fold_repeats: Annotated[bool, Doc("equal lines in a row are shown once, with their number", workspace=True)] = True
 
 
 @dataclass(frozen=True, slots=True)
@@ -203,6 +200,27 @@ class HistorySettings:
 
 
 @dataclass(frozen=True, slots=True)
+class PolicySettings:
+    """Which commands run without a question. What destroys a system needs a typed confirmation in every mode."""
+
+    mode: Annotated[
+        str,
+        Doc(
+            "`normal` asks about what is not safe, `ask_always` about everything, `trust_workspace` not about changes "
+            "inside of the workspace, `off` about nothing",
+            choices=("ask_always", "normal", "trust_workspace", "off"),
+        ),
+    ] = "normal"
+    auto_approve_safe: Annotated[bool, Doc("what only reads runs without a question")] = True
+    confirm_dangerous: Annotated[
+        bool, Doc("ask about what changes things; false: only about what is critical or cannot be analysed")
+    ] = True
+    question_timeout_s: Annotated[
+        float | None, Doc("a question that nobody answers within this time means no", least=0, most=7 * 86_400)
+    ] = 300.0
+
+
+@dataclass(frozen=True, slots=True)
 class Settings:
     """All settings. Frozen: a change makes a new object, which new terminals then use."""
 
@@ -213,6 +231,7 @@ class Settings:
     session: SessionSettings = field(default_factory=SessionSettings)
     tools: ToolSettings = field(default_factory=ToolSettings)
     history: HistorySettings = field(default_factory=HistorySettings)
+    policy: PolicySettings = field(default_factory=PolicySettings)
 
     def __post_init__(self) -> None:
         for setting in all_settings().values():
@@ -252,6 +271,8 @@ class Setting:
     @property
     def allowed(self) -> str:
         """Say which values it may have."""
+        if self.doc.choices:
+            return f"one of {', '.join(self.doc.choices)}"
         words = _KINDS[self.kind] + _range_text(self.doc.least, self.doc.most)
         return f"{words}, or none" if self.optional else words
 
@@ -285,6 +306,8 @@ class Setting:
 
     def _is_kind(self, value: object) -> bool:
         if self.kind is str:
+            if self.doc.choices:
+                return value in self.doc.choices
             return isinstance(value, str) and value != "" and "\0" not in value
         if self.kind is tuple:
             return isinstance(value, tuple) and all(isinstance(item, str) and item for item in value)

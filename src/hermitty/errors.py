@@ -11,6 +11,7 @@ A command that fails, times out or is interrupted is a *result*; these are for r
     │   ├── InvalidPattern         invalid_pattern     a regular expression that does not compile
     │   ├── InvalidOffset          invalid_offset      no byte or line there; says which there are
     │   ├── InvalidArtifact        invalid_artifact    not the form of an artifact's id
+    │   ├── InvalidRule            invalid_rule        a rule of the policy that makes no sense; says why
     │   ├── UnknownShell           unknown_shell       names what was found instead
     │   └── UnknownKey             unknown_key         send_key with a name nobody knows
     ├── IncompleteCommand          incomplete_command  the shell waits for the rest (open quote, heredoc)
@@ -19,6 +20,12 @@ A command that fails, times out or is interrupted is a *result*; these are for r
     ├── TerminalNotFound           terminal_not_found
     ├── SessionNotFound            session_not_found   names those that there are
     ├── ArtifactNotFound           artifact_not_found  names the newest that there are
+    ├── CommandDenied              command_denied      the policy or a person said no; says why and what would allow it
+    │   └── ApprovalTimeout        approval_timeout    nobody answered in time, which means no
+    ├── CommandSkipped             command_skipped     a person said: leave this one out
+    ├── ApprovalNotFound           approval_not_found  no such question; names those that wait
+    ├── AlreadyAnswered            already_answered    says who answered, and what
+    ├── RuleNotFound               rule_not_found
     ├── CommandEnded               command_ended       input for a command that is over
     ├── InputOverflow              input_overflow      more typed than the program reads
     ├── HostUnavailable            host_unavailable    the machine refused a process, a PTY or a descriptor
@@ -210,6 +217,86 @@ class ArtifactNotFound(HermittyError):
         super().__init__(f"no artifact {artifact_id!r}; there are: {there}{more}")
         self.artifact_id = artifact_id
         self.known = tuple(known[: self._NAMED])
+
+
+class InvalidRule(InvalidRequest):
+    """A rule of the policy makes no sense; it was not kept."""
+
+    code = "invalid_rule"
+
+
+class CommandDenied(HermittyError):
+    """The policy or a person said no; nothing ran."""
+
+    code = "command_denied"
+
+    def __init__(
+        self, command: str, reason: str, *, level: str = "", rule: str | None = None, by: str | None = None
+    ) -> None:
+        super().__init__(f"not allowed: {reason}")
+        self.command = command
+        self.reason = reason
+        self.level = level
+        self.rule = rule
+        self.by = by
+
+
+class ApprovalTimeout(CommandDenied):
+    """Nobody answered the question in time, which means no; nothing ran."""
+
+    code = "approval_timeout"
+
+    def __init__(self, command: str, after_s: float, *, level: str = "") -> None:
+        super().__init__(command, f"nobody answered within {after_s:g} s, which means no", level=level)
+        self.after_s = after_s
+
+
+class CommandSkipped(HermittyError):
+    """A person said that this command is to be left out; nothing ran, and nothing is wrong."""
+
+    code = "command_skipped"
+
+    def __init__(self, command: str, by: str | None = None, note: str | None = None) -> None:
+        who = by or "the person who was asked"
+        super().__init__(f"{who} chose to skip this command" + (f": {note}" if note else "") + "; go on without it")
+        self.command = command
+        self.by = by
+        self.note = note
+
+
+class ApprovalNotFound(HermittyError):
+    """No question has this id: it was never asked, or that is long ago."""
+
+    code = "approval_not_found"
+
+    def __init__(self, approval_id: str, known: Sequence[str] = ()) -> None:
+        there = ", ".join(known) or "none"
+        super().__init__(f"no question {str(approval_id)[:80]!r}; waiting for an answer: {there}")
+        self.approval_id = approval_id
+
+
+class AlreadyAnswered(HermittyError):
+    """Somebody else was faster, or the question is no longer asked; this answer changed nothing."""
+
+    code = "already_answered"
+
+    def __init__(self, approval_id: str, answer: str, by: str) -> None:
+        super().__init__(f"question {approval_id} was answered already: {answer}, by {by}")
+        self.approval_id = approval_id
+        self.answer = answer
+        self.by = by
+
+
+class RuleNotFound(HermittyError):
+    """No rule has this id."""
+
+    code = "rule_not_found"
+
+    def __init__(self, rule_id: str, known: Sequence[str] = ()) -> None:
+        there = ", ".join(known[:10]) or "none"
+        more = f" and {len(known) - 10} more" if len(known) > 10 else ""
+        super().__init__(f"no rule {str(rule_id)[:80]!r}; there are: {there}{more}")
+        self.rule_id = rule_id
 
 
 class CommandEnded(HermittyError):

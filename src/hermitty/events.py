@@ -102,17 +102,10 @@ class ApprovalAnswered:
     by: str
 
 
-Event = (
-    TerminalOpened
-    | TerminalEnded
-    | NoShellIntegration
-    | CommandStarted
-    | CommandFinished
-    | CommandSilent
-    | CwdChanged
-    | ApprovalAsked
-    | ApprovalAnswered
+TerminalEvent = (
+    TerminalOpened | TerminalEnded | NoShellIntegration | CommandStarted | CommandFinished | CommandSilent | CwdChanged
 )
+Event = TerminalEvent | ApprovalAsked | ApprovalAnswered
 
 
 @dataclass(frozen=True, slots=True)

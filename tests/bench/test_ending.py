@@ -5,6 +5,7 @@ import signal
 from pathlib import Path
 
 import pytest
+
 from bench.ending import OutOfTime, deadline, ended_by_signals, output_of_python
 
 

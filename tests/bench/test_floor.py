@@ -4,6 +4,7 @@ import tempfile
 from pathlib import Path
 
 import pytest
+
 from bench.ending import OutOfTime, deadline
 from bench.floor import bare_shell, end_child, spawn_on_pty
 

@@ -1,6 +1,7 @@
 import json
 
 import pytest
+
 from bench.report import (
     Measurement,
     Target,

@@ -9,6 +9,7 @@ import sys
 from pathlib import Path
 
 import pytest
+
 from bench.crowd import measure_crowd
 from bench.drain import measure_drain, read_asyncio, read_blocking
 from bench.machine import processor_seconds

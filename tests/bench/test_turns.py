@@ -2,6 +2,7 @@ import contextlib
 from collections.abc import AsyncIterator
 
 import pytest
+
 from bench.turns import Contender, time_calls, time_commands, time_openings
 
 

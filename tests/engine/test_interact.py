@@ -7,7 +7,7 @@ import pytest
 
 from hermitty.engine.interact import Answer, answer_prompts
 from hermitty.errors import IncompleteCommand, InvalidPattern, InvalidTime
-from hermitty.events import CommandStarted, Event
+from hermitty.events import CommandStarted
 from hermitty.model import CommandResult, NeedsInput, State
 from hermitty.runtime.api import Runtime, Terminal
 from tests.support.shells import PATIENCE_S, SHELLS
@@ -175,7 +175,7 @@ async def test_a_run_with_answers(runtime: Runtime, work: Path) -> None:
 
 
 async def test_cancelling_a_run_with_answers_kills_its_command(runtime: Runtime, work: Path) -> None:
-    started: asyncio.Queue[Event] = asyncio.Queue()
+    started: asyncio.Queue[CommandStarted] = asyncio.Queue()
     runtime.subscribe(lambda event: started.put_nowait(event) if isinstance(event, CommandStarted) else None)
     run = runtime.run(f"{NAME}; sleep 1000", cwd=work, shell="bash", wait_s=PATIENCE_S, answers=[Answer("Name", "Ann")])
     task = asyncio.create_task(run)

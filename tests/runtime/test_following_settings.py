@@ -145,7 +145,8 @@ async def test_waits_and_kills(rt: Runtime, work: Path, dial: Dial) -> None:
     assert (killed.state, killed.warnings) == (State.KILLED, ["killed: it ran longer than 0.3 s"])
     dial.turn(run__kill_exempt=("sleep",))
     assert (await rt.run("sleep 0.6", cwd=work, provider="pipe")).state is State.DONE
-    dial.turn(run__kill_after_s=None, tools__wait_interactive_s=0.2)
+    # Whoever waited as long as without answers would see it killed.
+    dial.turn(run__kill_after_s=5.0, tools__wait_interactive_s=0.2)
     unanswered = await rt.run("exec sleep 1000", cwd=work, answers=[Answer("never", "x")])
     assert unanswered.state is State.RUNNING
 

@@ -10,7 +10,7 @@ from hermitty.engine.host_opener import HostOpener
 from hermitty.engine.pulse import Pulse
 from hermitty.engine.registry import Registry
 from hermitty.engine.terminal import Terminal
-from hermitty.events import Event
+from hermitty.events import TerminalEvent
 from hermitty.host.local import LocalHost
 from hermitty.model import Size, TerminalId
 from hermitty.vt.ghostty import GhosttyScreen
@@ -35,7 +35,7 @@ class CountingOpener(HostOpener):
         shell: str,
         env: dict[str, str],
         size: Size | None,
-        emit: Callable[[Event], None],
+        emit: Callable[[TerminalEvent], None],
     ) -> Terminal:
         self.opened_in.append(cwd)
         terminal = await super().open(terminal_id, cwd=cwd, shell=shell, env=env, size=size, emit=emit)
@@ -48,9 +48,9 @@ class Stage:
 
     def __init__(self, opener: CountingOpener, settings: ReuseSettings) -> None:
         self.opener = opener
-        self.events: list[Event] = []
+        self.events: list[TerminalEvent] = []
         self.registry = Registry(opener, settings, emit=self._note)
-        self.on_event: Callable[[Event], object] = lambda event: None
+        self.on_event: Callable[[TerminalEvent], object] = lambda event: None
         self._told = Pulse()
 
     async def until(self, fact: Callable[[], bool]) -> None:
@@ -59,7 +59,7 @@ class Stage:
             while not fact():
                 await self._told.wait()
 
-    def _note(self, event: Event) -> None:
+    def _note(self, event: TerminalEvent) -> None:
         self.events.append(event)
         self.on_event(event)
         self._told.fire()

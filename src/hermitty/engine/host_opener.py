@@ -7,7 +7,7 @@ from hermitty.config import Settings
 from hermitty.engine.observer import Observer
 from hermitty.engine.opening import open_terminal
 from hermitty.engine.terminal import Terminal
-from hermitty.events import Event
+from hermitty.events import TerminalEvent
 from hermitty.host.base import Host
 from hermitty.model import Size, TerminalId
 from hermitty.shell.launch import choose_shell
@@ -34,7 +34,7 @@ class Opener(Protocol):
         shell: str,
         env: dict[str, str],
         size: Size | None,
-        emit: Callable[[Event], None],
+        emit: Callable[[TerminalEvent], None],
     ) -> Terminal:
         """Open a terminal that takes commands. A failed or cancelled open leaves nothing behind."""
 
@@ -79,7 +79,7 @@ class HostOpener:
         shell: str,
         env: dict[str, str],
         size: Size | None,
-        emit: Callable[[Event], None],
+        emit: Callable[[TerminalEvent], None],
     ) -> Terminal:
         """Open a terminal on the host."""
         settings = self._settings()

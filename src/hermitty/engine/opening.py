@@ -9,7 +9,7 @@ from hermitty.config import Settings
 from hermitty.engine.observer import Observer
 from hermitty.engine.terminal import Terminal
 from hermitty.errors import TerminalClosed
-from hermitty.events import Event, NoShellIntegration, TerminalOpened
+from hermitty.events import NoShellIntegration, TerminalEvent, TerminalOpened
 from hermitty.host.base import Host, PtySpec
 from hermitty.model import Quality, Size, TerminalId
 from hermitty.shell.dialect import Dialect, ShellOptions, Startup
@@ -34,7 +34,7 @@ async def open_terminal(
     size: Size,
     settings: Settings,
     new_screen: Callable[[Size], Screen],
-    emit: Callable[[Event], None],
+    emit: Callable[[TerminalEvent], None],
     observer: Observer | None = None,
 ) -> Terminal:
     """Open a terminal and wait until it takes commands. A failed or cancelled open leaves nothing behind."""
@@ -98,7 +98,7 @@ async def _integration(
     startup: Startup,
     directory: str,
     settings: Settings,
-    emit: Callable[[Event], None],
+    emit: Callable[[TerminalEvent], None],
 ) -> None:
     """Wait for the first prompt with our markers; without one, find out what can be used instead."""
     limit_s = settings.terminal.shell_integration_timeout_s

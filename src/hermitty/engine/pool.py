@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 
 from hermitty.engine.terminal import Terminal
 from hermitty.errors import HermittyError
-from hermitty.events import CwdChanged, Event, TerminalOpened
+from hermitty.events import CwdChanged, TerminalEvent, TerminalOpened
 from hermitty.paths import identity
 
 
@@ -27,17 +27,17 @@ class Voice:
     """A terminal's events, held back until somebody owns it."""
 
     def __init__(self) -> None:
-        self._held: list[Event] = []
-        self._listener: Callable[[Event], None] | None = None
+        self._held: list[TerminalEvent] = []
+        self._listener: Callable[[TerminalEvent], None] | None = None
 
-    def __call__(self, event: Event) -> None:
+    def __call__(self, event: TerminalEvent) -> None:
         """Pass on an event, or keep it."""
         if self._listener is not None:
             self._listener(event)
         elif not isinstance(event, CwdChanged):
             self._held.append(event)
 
-    def speak_to(self, listener: Callable[[Event], None], cwd: str) -> None:
+    def speak_to(self, listener: Callable[[TerminalEvent], None], cwd: str) -> None:
         """Tell what was held back, as if the terminal had been opened in `cwd` now, and everything from now on."""
         self._listener = listener
         held, self._held = self._held, []

@@ -19,7 +19,7 @@ from hermitty.engine.pool import Plan, Pool, Spare, Voice, close_terminal
 from hermitty.engine.reuse import Request, Use
 from hermitty.engine.terminal import Terminal
 from hermitty.errors import HermittyError, InvalidRequest, TerminalBusy, TerminalNotFound
-from hermitty.events import CommandFinished, Event
+from hermitty.events import CommandFinished, TerminalEvent
 from hermitty.model import Size, TerminalId
 from hermitty.paths import absolute, canonical, identity, same_path
 from hermitty.shell.environment import PathContributions, restore_line
@@ -48,7 +48,11 @@ class Registry:
     """Owns terminals, and the spares kept for them. Everything ends with `close`."""
 
     def __init__(
-        self, opener: Opener, settings: ReuseSettings | None = None, *, emit: Callable[[Event], None] | None = None
+        self,
+        opener: Opener,
+        settings: ReuseSettings | None = None,
+        *,
+        emit: Callable[[TerminalEvent], None] | None = None,
     ) -> None:
         self._opener = opener
         self._emit = emit
@@ -436,7 +440,7 @@ class Registry:
             # Only now: a spare must not compete with the command that somebody waits for.
             self._pool.refill()
 
-    def _on_event(self, event: Event) -> None:
+    def _on_event(self, event: TerminalEvent) -> None:
         entry = self._ledger.entries.get(event.terminal)
         if entry is not None and isinstance(event, CommandFinished):
             self._touch(entry)

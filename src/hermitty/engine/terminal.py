@@ -22,7 +22,7 @@ from hermitty.engine.pulse import Pulse
 from hermitty.engine.typed import settle
 from hermitty.engine.waiting import judge
 from hermitty.errors import InvalidCommand, NotSupported, TerminalBusy, TerminalClosed
-from hermitty.events import CommandFinished, CommandStarted, CwdChanged, Event, TerminalEnded
+from hermitty.events import CommandFinished, CommandStarted, CwdChanged, TerminalEnded, TerminalEvent
 from hermitty.host.base import HostedPty, Waiting
 from hermitty.model import (
     CommandResult,
@@ -69,7 +69,7 @@ class Terminal:
         options: ShellOptions,
         settings: TerminalSettings,
         run_settings: RunSettings,
-        emit: Callable[[Event], None],
+        emit: Callable[[TerminalEvent], None],
         observer: Observer | None = None,
     ) -> None:
         self.id = terminal_id

@@ -39,15 +39,19 @@ class Heat:
     `is_hot` is the same however the output was cut, if it came at the same time and is not a flood.
     """
 
-    __slots__ = ("_compiling", "_hot_until", "_kept")
+    __slots__ = ("_compiling", "_compiling_s", "_hot_until", "_kept", "_plain_s")
 
-    def __init__(self, command: str = "", *, now: float) -> None:
+    def __init__(
+        self, command: str = "", *, now: float, plain_s: float = PLAIN_S, compiling_s: float = COMPILING_S
+    ) -> None:
+        self._plain_s = plain_s
+        self._compiling_s = compiling_s
         # Whether the last word that matters was one of a compiler at work; the unfinished word at the end of the
         # output is not settled, and is looked at again with what follows.
         self._compiling = bool(_COMMAND_WORD.search(command))
         self._kept = b""
         # A compiler is at work before it says anything.
-        self._hot_until = now + COMPILING_S if self._compiling else now
+        self._hot_until = now + compiling_s if self._compiling else now
 
     def on_output(self, data: bytes, now: float) -> None:
         """Note that output arrived."""
@@ -60,7 +64,7 @@ class Heat:
             if word.end() <= settled_end:
                 self._compiling = compiling
         self._kept = text[settled_end:]
-        self._hot_until = now + (COMPILING_S if compiling else PLAIN_S)
+        self._hot_until = now + (self._compiling_s if compiling else self._plain_s)
 
     def on_finished(self) -> None:
         """Note that the command has ended."""

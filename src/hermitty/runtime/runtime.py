@@ -55,7 +55,7 @@ class Runtime:
         self._current_settings = settings
         self._history = history
         self._subscribers = Subscribers()
-        self._tracks = Tracks(self.settings.output.context_records)
+        self._tracks = Tracks(settings)
         self._silence = SilenceWatch(lambda: self.settings.tools.silence_note_s, self._tell_silence)
         recorder = Recorder(self._tracks, artifacts, HistoryRecorder(history.record, self._owner_of), self._silence)
         opener = HostOpener(host, settings, new_screen, recorder)

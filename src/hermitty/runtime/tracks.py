@@ -5,8 +5,10 @@ A reader (usually a session) is told every piece of output once. What `run` retu
 
 import time
 from collections import deque
+from collections.abc import Callable
 from dataclasses import dataclass, field
 
+from hermitty.config import Settings
 from hermitty.engine.command import Command
 from hermitty.engine.terminal import Terminal
 from hermitty.model import CommandId, TerminalId
@@ -50,15 +52,15 @@ class Track:
 class Tracks:
     """All terminals. Told by the recorder, asked by reports."""
 
-    def __init__(self, context_records: int) -> None:
-        self._context_records = context_records
+    def __init__(self, settings: Callable[[], Settings]) -> None:
+        self._settings = settings
         self._tracks: dict[TerminalId, Track] = {}
 
     def of(self, terminal_id: TerminalId) -> Track:
         """Return what is remembered of a terminal."""
         track = self._tracks.get(terminal_id)
         if track is None:
-            track = self._tracks[terminal_id] = Track(ContextBuffer(self._context_records))
+            track = self._tracks[terminal_id] = Track(ContextBuffer(self._settings().output.context_records))
         return track
 
     def forget(self, terminal_id: TerminalId) -> None:
@@ -69,7 +71,9 @@ class Tracks:
         """Note a command."""
         track = self.of(terminal.id)
         track.commands.append(command)
-        track.heat = Heat(command.line or "", now=time.monotonic())
+        hot = self._settings().session
+        now = time.monotonic()
+        track.heat = Heat(command.line or "", now=now, plain_s=hot.hot_s, compiling_s=hot.hot_compiler_s)
 
     def output(self, terminal: Terminal, data: bytes) -> None:
         """Note output."""
