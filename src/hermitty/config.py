@@ -117,6 +117,9 @@ class ReuseSettings:
         int, Doc("most terminals of a workspace; who asks for one more waits", least=1, most=4096)
     ] = 32
     spares: Annotated[int, Doc("most warm terminals kept ready for the next caller", least=0, most=64)] = 5
+    spare_delay_s: Annotated[
+        float, Doc("how long after a terminal was given back a warm one is opened", least=0, most=3600)
+    ] = 1.0
     steal: Annotated[bool, Doc("idle terminals of another session may be taken")] = False
     reset_env: Annotated[bool, Doc("a change of directory restores the environment the terminal had before")] = False
     idle_close_s: Annotated[float | None, Doc("released terminals are closed after this time", least=0)] = 1800.0

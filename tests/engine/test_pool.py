@@ -183,7 +183,7 @@ def test_a_voice_tells_late_what_it_held_and_then_at_once() -> None:
 
 @pytest.fixture
 async def stage(home: Path) -> AsyncIterator[Stage]:
-    async with staged(home, ReuseSettings()) as stage:
+    async with staged(home, ReuseSettings(spare_delay_s=0)) as stage:
         yield stage
 
 

@@ -176,7 +176,7 @@ async def test_numbers_of_switches_and_terminals(rt: Runtime, work: Path, dial: 
 
 
 async def test_spares_follow_the_settings(home: Path, work: Path, state: Path) -> None:
-    dial = Dial(settings_in(home, reuse__spares=1))
+    dial = Dial(settings_in(home, reuse__spares=1, reuse__spare_delay_s=0.0))
     env = dial.settings.terminal.env
     async with build_runtime(dial) as rt:
         await rt.run("true", cwd=work, session="A")

@@ -61,9 +61,10 @@ OpenSpare = Callable[[Plan, str, Voice], Awaitable[Terminal]]
 class Pool:
     """Keeps spares. Everything it opened and nobody took is closed with it."""
 
-    def __init__(self, open_spare: OpenSpare, *, limit: int = 5) -> None:
+    def __init__(self, open_spare: OpenSpare, *, limit: int = 5, delay_s: float = 0.0) -> None:
         self._open_spare = open_spare
         self._limit = limit
+        self._delay_s = delay_s  # a program that is done at once should not have a shell started, and killed again
         # Plans with the directory last asked for, the most recent last.
         self._plans: dict[Plan, str] = {}
         self._spares: dict[Plan, Spare] = {}
@@ -146,6 +147,8 @@ class Pool:
         return next((plan for plan in reversed(self._plans) if plan not in self._spares), None)
 
     async def _fill(self) -> None:
+        if not self._discarded:
+            await asyncio.sleep(self._delay_s)
         while True:
             # First out, then in: there are never more than the limit.
             await self._close_discarded()

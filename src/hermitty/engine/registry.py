@@ -57,7 +57,7 @@ class Registry:
         self._opener = opener
         self._emit = emit
         self._ledger = Ledger(settings or ReuseSettings(), self._close_later)
-        self._pool = Pool(self._open_spare, limit=self.settings.spares)
+        self._pool = Pool(self._open_spare, limit=self.settings.spares, delay_s=self.settings.spare_delay_s)
         self._paths = PathContributions()
         # Where sessions began.
         self._directories: dict[str, str] = {}

@@ -6,6 +6,7 @@ Everything that takes time belongs to a task of the terminal and ends with it.
 """
 
 import asyncio
+import contextlib
 import os
 import re
 import time
@@ -21,7 +22,7 @@ from hermitty.engine.observer import NoObserver, Observer
 from hermitty.engine.pulse import Pulse
 from hermitty.engine.typed import settle
 from hermitty.engine.waiting import judge
-from hermitty.errors import InvalidCommand, NotSupported, TerminalBusy, TerminalClosed
+from hermitty.errors import HermittyError, InvalidCommand, NotSupported, TerminalBusy, TerminalClosed
 from hermitty.events import CommandFinished, CommandStarted, CwdChanged, TerminalEnded, TerminalEvent
 from hermitty.host.base import HostedPty, Waiting
 from hermitty.model import (
@@ -103,6 +104,7 @@ class Terminal:
         self._hooks_lost = False
         self.typed_prompts = 0  # how many prompts must come before nothing is left of what a person typed
         self._recovering = False
+        self._at_prompt: Callable[[], None] | None = None  # sends the command that waits for the prompt
         self._may_be_typed = True  # something may stand on the line, or be on its way there
         self._tasks: set[asyncio.Task[None]] = set()
         self._kill_timer: asyncio.TimerHandle | None = None
@@ -321,23 +323,33 @@ class Terminal:
         if self.current is not None:
             raise TerminalBusy(self.id, self.current.line)
         command = self.current = Command(self, line, "agent" if origin == "agent" else "internal")
-        try:
-            await self._prompt()
-            if self.typed_prompts and not self._uses_sentinel:
-                await settle(self, command)
-            if self._hooks_lost:
-                await self._recover_hooks()
+
+        def send() -> None:
             submission = plan()
             command.mark = self.pty.mark()
             command.is_sent = True
             self._type(submission)
+            if command.origin == "agent":
+                self.observer.began(self, command)
+                self._emit(CommandStarted(self.id, command.id, line, "agent"))
+
+        try:
+            self._at_prompt = send
+            await self._prompt()
+            self._at_prompt = None
+            if not command.is_sent:
+                if self.typed_prompts and not self._uses_sentinel:
+                    await settle(self, command)
+                if self._hooks_lost:
+                    await self._recover_hooks()
+                send()
         except BaseException:
-            if self.current is command:
+            self._at_prompt = None
+            if command.is_sent:
+                self.abandon(command)  # nobody has its handle
+            elif self.current is command:
                 self.current = None
             raise
-        if command.origin == "agent":
-            self.observer.began(self, command)
-            self._emit(CommandStarted(self.id, command.id, line, "agent"))
         return command
 
     async def _prompt(self) -> None:
@@ -375,9 +387,7 @@ class Terminal:
     def _apply(self, event: shell.Event) -> None:
         match event:
             case shell.PromptReady():
-                self.typed_prompts = max(0, self.typed_prompts - 1)
-                self._recovering = False
-                self.prompt_is_there.set()
+                self._prompted()
             case shell.PropertyReported(name, value):
                 self._property(name, value)
             case _ if self._recovering:
@@ -395,6 +405,16 @@ class Terminal:
                 if self.current is not None:
                     self.current.reject_incomplete()
                     self.type(b"\x03")
+
+    def _prompted(self) -> None:
+        self.typed_prompts = max(0, self.typed_prompts - 1)
+        self._recovering = False
+        self.prompt_is_there.set()
+        send, self._at_prompt = self._at_prompt, None
+        if send is not None and not self._hooks_lost and not self.typed_prompts:
+            # Whoever waits would do the same, a turn of the event loop later, and be told what is wrong with it.
+            with contextlib.suppress(HermittyError):
+                send()
 
     def _command_began(self, offset: int, line: str | None) -> None:
         self.prompt_is_there.clear()
