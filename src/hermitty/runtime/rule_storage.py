@@ -49,7 +49,7 @@ def text_of(path: Path, *, follow_links: bool) -> str:
 
 
 def change_file(path: Path, change: Callable[[str], str]) -> None:
-    """Replace the text of a file by what `change` makes of it. Readers see the old text or the new one, never a part."""
+    """Replace the text of a file by what `change` makes of it. Readers see the old text or the new one."""
     make_private(path.parent)
     # What a link leads to is changed, not the link.
     target = Path(os.path.realpath(path))

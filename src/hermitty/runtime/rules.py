@@ -72,7 +72,7 @@ class RuleStore:
             known = self._sets[key] = (state, RuleSet((*self._built_in, *listed, *own)))
         return known[1]
 
-    def list(self, *, session: str | None = None, workspace: str | None = None) -> list[Rule]:
+    def listed(self, *, session: str | None = None, workspace: str | None = None) -> list[Rule]:
         """Return the rules that count, those that have expired left out."""
         now = self._clock()
         return [rule for rule in self.rules(session=session, workspace=workspace).rules if rule.is_live(now)]
@@ -124,7 +124,7 @@ class RuleStore:
                 for rule in watched.current().rules:
                     if rule.id == rule_id:
                         return self._take_out(watched.path, watched.layer, rule_id)
-        known = [rule.id for rule in self.list(session=session, workspace=workspace)]
+        known = [rule.id for rule in self.listed(session=session, workspace=workspace)]
         raise RuleNotFound(rule_id, known)
 
     def forget_session(self, session: str) -> None:
