@@ -2,7 +2,7 @@
 
 The raw readers start `cat` on a PTY of its own and count bytes. The floor is woken by asyncio, as a terminal is, and
 takes all that is there; the other blocks in `read`. The terminal driver makes CRLF of every newline for all of them,
-and rates count the bytes that come out of it.
+and rates count the bytes that come out of it. A terminal whose complete output is kept on the disk is measured apart.
 """
 
 import asyncio
@@ -18,6 +18,7 @@ from bench.plan import Plan
 from bench.report import Measurement, at_least, count, median, ratio
 from bench.samples import coloured_lines, text_lines
 from bench.turns import time_calls
+from hermitty.config import OutputSettings, Settings
 
 _READ_BYTES = 64 * 1024
 _BLOCK_BYTES = 1_000_000
@@ -30,22 +31,24 @@ async def measure_drain(plan: Plan) -> list[Measurement]:
         for kind, make in (("text", text_lines), ("coloured", coloured_lines)):
             path = Path(directory) / kind
             expected = _write_repeatedly(path, make(_BLOCK_BYTES), plan.drain_bytes)
-            found.append(await _measure(kind, path, expected, plan))
+            found += await _measure(kind, path, expected, plan)
     return found
 
 
-async def _measure(kind: str, path: Path, expected: int, plan: Plan) -> Measurement:
-    async with hermitty.open() as runtime:
-        terminal = await runtime.open_terminal(shell="bash")
+async def _measure(kind: str, path: Path, expected: int, plan: Plan) -> list[Measurement]:
+    nothing_kept = Settings(output=OutputSettings(artifact_max_bytes=0))
+    async with hermitty.open(nothing_kept) as in_memory, hermitty.open() as keeping:
         calls = {
             "floor": partial(read_asyncio, path, expected),
             "floor_blocking": partial(read_blocking, path, expected),
-            "hermitty": partial(_read_by_terminal, terminal, path, expected),
+            "hermitty": partial(_read_by_terminal, await in_memory.open_terminal(shell="bash"), path, expected),
+            "hermitty_kept": partial(_read_by_terminal, await keeping.open_terminal(shell="bash"), path, expected),
         }
         times = await time_calls(calls, rounds=plan.drain_rounds)
     rates = {name: [[expected / 1e6 / sample for sample in turn] for turn in rounds] for name, rounds in times.items()}
-    ours, floor, blocking = rates["hermitty"], rates["floor"], rates["floor_blocking"]
-    return Measurement(
+    ours, kept = rates["hermitty"], rates["hermitty_kept"]
+    floor, blocking = rates["floor"], rates["floor_blocking"]
+    in_memory_only = Measurement(
         f"drain_{kind}",
         median(ours),
         "MB/s",
@@ -59,6 +62,15 @@ async def _measure(kind: str, path: Path, expected: int, plan: Plan) -> Measurem
             "ratio_blocking": ratio(ours, blocking),
         },
     )
+    on_disk_too = Measurement(
+        f"drain_{kind}_kept",
+        median(kept),
+        "MB/s",
+        floor=median(floor),
+        ratio=ratio(kept, floor),
+        details={"bytes": expected, "samples": count(kept)},
+    )
+    return [in_memory_only, on_disk_too]
 
 
 async def _read_by_terminal(terminal: hermitty.Terminal, path: Path, expected: int) -> None:

@@ -55,9 +55,11 @@ def text_files() -> list[tuple[str, str]]:
 
 
 def test_no_file_names_a_directory_of_somebody_s_machine() -> None:
+    # What the policy says about home directories is tested with some; nobody lives there.
     found = [
         f"{name}:{number}: {line.strip()}"
         for name, text in text_files()
+        if not name.startswith("tests/policy/")
         for number, line in enumerate(text.splitlines(), start=1)
         if MACHINE_PATH.search(line)
     ]

@@ -13,13 +13,17 @@ import os
 import threading
 from collections.abc import AsyncGenerator, AsyncIterator, Callable, Coroutine, Iterator, Mapping
 from types import TracebackType
-from typing import Any, Concatenate, Generic, ParamSpec, Self, TypeVar
+from typing import TYPE_CHECKING, Any, Concatenate, Generic, ParamSpec, Self, TypeVar
 
 from hermitty.config import Settings
 from hermitty.errors import InvalidRequest
 from hermitty.events import CommandEvent, Event
 from hermitty.model import CommandId, CommandResult, Quality, Size
 from hermitty.runtime.api import Command, Runtime, Terminal, build_runtime
+
+if TYPE_CHECKING:
+    from hermitty.runtime.approvals import Approver
+    from hermitty.runtime.gate import Gate
 
 __all__ = ["SyncCommand", "SyncRuntime", "SyncTerminal", "open"]
 
@@ -201,9 +205,10 @@ class SyncTerminal(_Mirror[Terminal]):
     send_key = _there(Terminal.send_key)
     resize = _there(Terminal.resize)
 
-    def start(self, line: str, *, kill_after_s: float | None = None) -> SyncCommand:
+    def start(self, line: str, *, kill_after_s: float | None = None, verify: bool = False) -> SyncCommand:
         """Send a command and return its handle at once."""
-        return SyncCommand(self._loop, self._loop.call(self._real.start(line, kill_after_s=kill_after_s)))
+        starting = self._real.start(line, kill_after_s=kill_after_s, verify=verify)
+        return SyncCommand(self._loop, self._loop.call(starting))
 
     def screen_text(self) -> str:
         """Return what a person would see now."""
@@ -217,10 +222,10 @@ class SyncTerminal(_Mirror[Terminal]):
 class SyncRuntime(_Mirror[Runtime]):
     """Owns terminals. Use it with `with`: everything it started ends with it."""
 
-    def __init__(self, settings: Settings | None) -> None:
+    def __init__(self, settings: Settings | None, approver: "Approver | None" = None) -> None:
         loop = _Loop()
         try:
-            super().__init__(loop, loop.call(_later(build_runtime, settings)))
+            super().__init__(loop, loop.call(_later(build_runtime, settings, approver=approver)))
         except BaseException:
             loop.close()
             raise
@@ -239,6 +244,11 @@ class SyncRuntime(_Mirror[Runtime]):
         """Return the settings as they are now."""
         return self._real.settings
 
+    @property
+    def gate(self) -> "Gate":
+        """Return the policy of this runtime."""
+        return self._loop.call(_later(lambda: self._real.gate))
+
     run = _awaited(Runtime.run)
     run_in = _awaited(Runtime.run_in)
     run_temporary = _awaited(Runtime.run_temporary)
@@ -254,6 +264,7 @@ class SyncRuntime(_Mirror[Runtime]):
     search_artifact = _awaited(Runtime.search_artifact)
     explain = _awaited(Runtime.explain)
     info = _there(Runtime.info)
+    check = _there(Runtime.check)
     is_hot = _there(Runtime.is_hot)
     context = _there(Runtime.context)
     contribute_path = _there(Runtime.contribute_path)
@@ -294,6 +305,13 @@ class SyncRuntime(_Mirror[Runtime]):
         found = self._loop.call(_later(self._real.background_terminals, busy=busy))
         return [SyncTerminal(self._loop, terminal) for terminal in found]
 
+    def start_in(
+        self, terminal_id: str, command: str, *, session: str | None = None, kill_after_s: float | None = None
+    ) -> SyncCommand:
+        """Start a command in a given terminal and return its handle at once, if the policy allows it."""
+        starting = self._real.start_in(terminal_id, command, session=session, kill_after_s=kill_after_s)
+        return SyncCommand(self._loop, self._loop.call(starting))
+
     def last_command(self, terminal_id: str) -> SyncCommand | None:
         """Return the command that runs in a terminal, or else the last one that ran."""
         command = self._loop.call(_later(self._real.last_command, terminal_id))
@@ -325,9 +343,11 @@ class SyncRuntime(_Mirror[Runtime]):
                 raise
 
 
-def open(settings: Settings | None = None) -> SyncRuntime:  # noqa: A001 - read as hermitty.sync.open
-    """Make a runtime whose terminals live in this process."""
-    return SyncRuntime(settings)
+def open(  # noqa: A001 - read as hermitty.sync.open
+    settings: Settings | None = None, *, approver: "Approver | None" = None
+) -> SyncRuntime:
+    """Make a runtime whose terminals live in this process. The approver is asked in a thread of its own."""
+    return SyncRuntime(settings, approver)
 
 
 async def _later(function: Callable[..., T], *args: Any, **kwargs: Any) -> T:

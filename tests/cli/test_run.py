@@ -39,6 +39,12 @@ RESULT_KEYS = {
 
 
 @pytest.fixture
+def environment(environment: dict[str, str]) -> dict[str, str]:
+    """Without a policy: what may run is another question."""
+    return {**environment, "HERMITTY_POLICY__MODE": "off"}
+
+
+@pytest.fixture
 def started(environment: dict[str, str], tmp_path: Path) -> Started:
     """Starts `hermitty ARGS...` and ends it with the block."""
 

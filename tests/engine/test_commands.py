@@ -178,3 +178,25 @@ async def test_a_window_title_is_not_output(bash: Terminal) -> None:
     result = await bash.run(r"printf '\033]0;a title\007text\n'", wait_s=PATIENCE_S)
     assert result.text == "text\n"
     assert bash.screen.title == "a title"
+
+
+@pytest.mark.parametrize(
+    "line", ["echo one; echo two", "echo 'a;b' \\\\ \"c\"", "for i in 1 2; do\n  echo $i\ndone", "  true  # x"]
+)
+async def test_a_line_that_the_shell_confirms_runs(terminal: Terminal, line: str) -> None:
+    if terminal.shell == "fish" and "do\n" in line:
+        pytest.skip("not a line of fish")
+    command = await terminal.start(line, verify=True)
+    result = await command.wait(PATIENCE_S)
+    assert (result.state, result.exit_code, command.mismatch) == (State.DONE, 0, None)
+
+
+async def test_another_line_than_the_one_that_was_sent_is_killed(bash: Terminal, work: Path) -> None:
+    # Somebody has taken the key over that puts the line in place.
+    await bash.run('bind \'"\\x1ep": "touch other; sleep 1000 #"\'')
+    command = await bash.start("echo fine", verify=True)
+    result = await command.wait(PATIENCE_S)
+    assert result.state is State.KILLED
+    assert "another line" in result.warnings[0]
+    assert command.mismatch is not None
+    assert command.mismatch.startswith("touch other")

@@ -129,7 +129,7 @@ class RawShell:
         self.events.clear()
         self._write_files(submission.files)
         self.tracker.submitted(is_confirmed=submission.is_confirmed)
-        self.press(submission.clear + submission.keys)
+        self.press(submission.clear + submission.keys + submission.accept)
 
     def finish(self) -> Ran:
         """Wait for the prompt after the line that was started, and return what the line did."""

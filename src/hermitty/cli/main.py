@@ -6,6 +6,7 @@ import os
 import sys
 from collections.abc import Sequence
 
+from hermitty.cli.policy_options import add_approvals, add_rules
 from hermitty.errors import HermittyError
 from hermitty.version import __version__
 
@@ -24,6 +25,19 @@ examples:
 exit codes: the command's own; 128+N when signal N ended it; 124 when it still ran
 after --wait, or waited for input that nobody could give; 126 when it was not
 allowed; 125 when hermitty could not run it.
+"""
+
+_CHECK_EPILOG = """\
+examples:
+  hermitty check 'git status && rm -rf build'     one word: a line for the shell
+  hermitty check -- rm -rf 'a b'                  several words: exactly these arguments
+  echo '{"command": "ls", "shell": "zsh"}' | hermitty check --stdin
+
+--stdin reads objects {"command", "shell"?, "cwd"?}, one a line, and prints one Decision
+for each, in the same order. A line that is no such object gets a Decision that says ask,
+with the field "error".
+
+exit codes: 0 allow, 1 ask, 2 block; with --stdin 0; 125 when it could not be checked.
 """
 
 # What a shell reports for a program that SIGPIPE ended.
@@ -64,7 +78,25 @@ def parser() -> argparse.ArgumentParser:
 
     _add_config(commands)
     _add_history(commands)
+    _add_check(commands)
+    add_rules(commands)
+    add_approvals(commands)
     return top
+
+
+def _add_check(commands: "argparse._SubParsersAction[argparse.ArgumentParser]") -> None:
+    check = commands.add_parser(
+        "check",
+        help="say what the policy makes of a command, without running it",
+        description="Say what the policy and your rules make of a command, without running it.",
+        epilog=_CHECK_EPILOG,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    check.add_argument("--shell", metavar="NAME", help="bash, zsh, fish, sh, pwsh (default: $SHELL)")
+    check.add_argument("--cwd", metavar="DIR", help="directory it would run in (default: this one)")
+    check.add_argument("--json", action="store_true", help="print one Decision as JSON")
+    check.add_argument("--stdin", action="store_true", help="read JSON lines, print one Decision for each")
+    check.add_argument("command", nargs="*", metavar="COMMAND", help="the command, best after --")
 
 
 def _add_config(commands: "argparse._SubParsersAction[argparse.ArgumentParser]") -> None:
@@ -132,6 +164,18 @@ def _dispatch(options: argparse.Namespace) -> int:
         from hermitty.cli.history import show_history
 
         return show_history(options)
+    if options.subcommand == "check":
+        from hermitty.cli.check import check_commands
+
+        return check_commands(options)
+    if options.subcommand == "rules":
+        from hermitty.cli.rules import manage_rules
+
+        return manage_rules(options)
+    if options.subcommand == "approvals":
+        from hermitty.cli.approvals import show_approvals
+
+        return show_approvals(options)
     from hermitty.cli.doctor import examine
 
     return examine(as_json=options.json)

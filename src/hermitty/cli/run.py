@@ -15,12 +15,14 @@ from typing import TextIO
 
 import hermitty
 from hermitty.config import Settings
+from hermitty.errors import CommandDenied, CommandSkipped
 from hermitty.events import Completed, InputWanted, OutputArrived
 from hermitty.model import CommandResult, State, checked_time
 from hermitty.runtime.api import Command, Runtime, SettingsSource, Terminal
 from hermitty.wire.records import result_to_dict, to_json
 
 STILL_RUNNING = 124
+NOT_ALLOWED = 126
 
 # Somebody watches: output is shown this often.
 _INTERVAL_S = 0.02
@@ -49,6 +51,9 @@ async def _run_unless_told_to_end(options: argparse.Namespace) -> int:
             loop.add_signal_handler(number, end, number)
     try:
         return await work
+    except (CommandDenied, CommandSkipped) as error:
+        print(f"hermitty: {error}", file=sys.stderr)
+        return NOT_ALLOWED
     except asyncio.CancelledError:
         if told:
             return 128 + told[0]
@@ -61,13 +66,13 @@ async def _run(options: argparse.Namespace) -> int:
     words: list[str] = options.command
     # One word is a line for the shell; several are the exact words of one command.
     line = words[0] if len(words) == 1 else shlex.join(words)
-    async with hermitty.open(_settings(options.cwd)) as runtime:
+    async with hermitty.open(_settings(options.cwd), approver=_approver(options)) as runtime:
         if options.provider == "pipe":
             result = await _run_piped(runtime, options, words, wait_s, kill_after_s)
         else:
             terminal = await runtime.open_terminal(cwd=options.cwd, shell=options.shell, session=options.session)
             if terminal.takes_commands:
-                command = await terminal.start(line, kill_after_s=kill_after_s)
+                command = await runtime.start_in(terminal.id, line, session=options.session, kill_after_s=kill_after_s)
                 result = await _follow(terminal, command, wait_s, quiet=options.json)
             else:
                 print(f"hermitty: {terminal.integration_failed}; running without a terminal", file=sys.stderr)
@@ -78,6 +83,24 @@ async def _run(options: argparse.Namespace) -> int:
         else:
             _explain(result)
         return exit_code_of(result)
+
+
+def _approver(options: argparse.Namespace) -> "hermitty.Approver":
+    """Return who is asked about commands that the policy does not allow by itself."""
+    if options.yes:
+        return _say_yes
+    from hermitty.cli.asking import ask_on_terminal, can_ask
+
+    return ask_on_terminal if can_ask() else _say_no
+
+
+async def _say_yes(question: hermitty.Question) -> hermitty.Approval:
+    return hermitty.Approval("allow", by="--yes")
+
+
+async def _say_no(question: hermitty.Question) -> hermitty.Approval:
+    note = "and there is no terminal to ask on; pass --yes, or keep a rule with `hermitty rules add`"
+    return hermitty.Approval("deny", by="hermitty run", note=f"{'; '.join(question.reasons[:3])}, {note}")
 
 
 def exit_code_of(result: CommandResult) -> int:

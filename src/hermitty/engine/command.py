@@ -63,6 +63,8 @@ class Command:
         self.state = State.RUNNING
         self.exit_code: int | None = None
         self.is_sent = False
+        self.expected: str | None = None  # what the shell is to report, if that is to be checked
+        self.mismatch: str | None = None  # what it reported instead
         self.has_begun = False
         self.output_from: int | None = None
         self.output_to: int | None = None  # the end of what has been printed so far
@@ -105,6 +107,14 @@ class Command:
     def reject_incomplete(self) -> None:
         """Note that the shell asked for more input than the line had."""
         self._incomplete = True
+
+    def is_another(self, reported: str | None) -> bool:
+        """Tell whether the shell runs another line than the one that was sent, and note it."""
+        if self.expected is None or reported is None or _as_reported(self.expected) == reported.strip():
+            return False
+        self.mismatch = reported
+        self.warnings.append("killed: the shell ran another line than the one that was sent")
+        return True
 
     def stop_as(self, state: State) -> None:
         """Note how the end is to be called when it comes: somebody interrupts or kills the command."""
@@ -303,6 +313,10 @@ class Command:
     def _check_running(self) -> None:
         if not self.is_running:
             raise CommandEnded(self.id)
+
+
+def _as_reported(line: str) -> str:
+    return line.encode("utf-8", "surrogateescape").decode("utf-8", "replace").strip()
 
 
 def build_result(command: Command, terminal: "Terminal", needs_input: NeedsInput | None) -> CommandResult:

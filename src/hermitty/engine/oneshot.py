@@ -226,7 +226,7 @@ async def start_process(
         argv: tuple[str, ...] = (program, *dialect.one_shot(command))
         line = command
     else:
-        argv, line = _checked_argv(host, command, cwd)
+        argv, line = checked_argv(host, command, cwd)
     full_env = terminal_environment(base, {**settings.terminal.env, **env})
     process = Process(line, name, cwd, settings, listener)
     spec = PipeSpec(owner=process.id, argv=argv, cwd=cwd, env=full_env, stdin=stdin)
@@ -234,7 +234,8 @@ async def start_process(
     return process
 
 
-def _checked_argv(host: Host, command: Sequence[str], cwd: str) -> tuple[tuple[str, ...], str]:
+def checked_argv(host: Host, command: Sequence[str], cwd: str) -> tuple[tuple[str, ...], str]:
+    """Return the words that start a program, and the line that a person would write for them."""
     argv = tuple(command)
     if not argv or not argv[0]:
         raise InvalidCommand("the command is empty")

@@ -158,6 +158,10 @@ class Registry:
         """Note where a session begins, unless it has begun."""
         self._directories.setdefault(session, path)
 
+    def shell(self, wanted: str | None) -> str:
+        """Return the program that a shell's name stands for; None is the default shell."""
+        return self._opener.shell(wanted)
+
     def sessions(self) -> list[str]:
         """Return the sessions that have begun and were not released, oldest first."""
         self._ledger.purge()

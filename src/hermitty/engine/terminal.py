@@ -160,14 +160,15 @@ class Terminal:
         """Tell whether a command runs, an agent's or a person's."""
         return self.current is not None
 
-    async def start(self, line: str, *, kill_after_s: float | None = None) -> Command:
+    async def start(self, line: str, *, kill_after_s: float | None = None, verify: bool = False) -> Command:
         """Send a command to the shell, once, and return its handle as soon as it is sent.
 
-        Cancelling before the line was sent sends nothing and leaves the terminal idle.
+        With `verify`, the shell tells which line it runs; one that is not ours is killed. Cancelling before the line
+        was sent sends nothing and leaves the terminal idle.
         """
         checked_line(line)
         checked_time("kill_after_s", kill_after_s)
-        command = await self._send(line, "agent", lambda: self._submission(line))
+        command = await self._send(line, "agent", lambda: self._submission(line), verify=verify)
         if kill_after_s is not None and not self.run_settings.exempts(line):
             loop = asyncio.get_running_loop()
             self._kill_timer = loop.call_later(kill_after_s, self._time_is_over, command, kill_after_s)
@@ -313,7 +314,7 @@ class Terminal:
             return submit_with_sentinel(line, self._directory, self._nonce)
         return self.dialect.submit(line, self._directory, self._options)
 
-    async def _send(self, line: str, origin: str, plan: Callable[[], Submission]) -> Command:
+    async def _send(self, line: str, origin: str, plan: Callable[[], Submission], *, verify: bool = False) -> Command:
         self.check_open()
         if not self.takes_commands:
             raise NotSupported(
@@ -328,7 +329,8 @@ class Terminal:
             submission = plan()
             command.mark = self.pty.mark()
             command.is_sent = True
-            self._type(submission)
+            command.expected = submission.told if verify else None
+            self._type(submission, tell=verify)
             if command.origin == "agent":
                 self.observer.began(self, command)
                 self._emit(CommandStarted(self.id, command.id, line, "agent"))
@@ -371,10 +373,10 @@ class Terminal:
         self._type(submission)
         await self._prompt()
 
-    def _type(self, submission: Submission) -> None:
+    def _type(self, submission: Submission, *, tell: bool = False) -> None:
         for name, data in submission.files.items():
             self.pty.put_file(name, data)
-        keys = submission.keys
+        keys = submission.keys + (submission.tell if tell else b"") + submission.accept
         if self._may_be_typed:
             # A person's half line, or an answer to a program that has left, is not part of this line.
             self._may_be_typed = False
@@ -427,6 +429,8 @@ class Terminal:
             self._emit(CommandStarted(self.id, self.current.id, line, "user"))
         if not self.current.has_begun:
             self.current.begin(offset)
+            if self.current.is_another(line):
+                self.spawn(self.kill(self.current))
 
     def _command_finished(self, event: shell.CommandFinished) -> None:
         self._answers.drop()

@@ -2,8 +2,10 @@
 
 import sys
 from collections.abc import Callable
+from typing import TYPE_CHECKING
 
 from hermitty.config import Settings
+from hermitty.events import Event
 from hermitty.host.base import Host
 from hermitty.model import Size
 from hermitty.runtime.artifacts import ArtifactStore
@@ -14,12 +16,20 @@ from hermitty.runtime.settings.source import SettingsSource
 from hermitty.vt.ghostty import GhosttyScreen
 from hermitty.vt.screen import Screen
 
+if TYPE_CHECKING:
+    from hermitty.runtime.approvals import Approver
+    from hermitty.runtime.gate import Gate
 
-def build_runtime(settings: Settings | Callable[[], Settings] | None = None) -> Runtime:
+
+def build_runtime(
+    settings: Settings | Callable[[], Settings] | None = None, *, approver: "Approver | None" = None
+) -> Runtime:
     """Make a runtime whose terminals live in this process.
 
     Settings may be given as they are, as a function that returns them when they are needed, or not at all: then they
-    come from the user's file and the environment, and follow changes.
+    come from the user's file and the environment, and follow changes. The approver is asked about commands that the
+    policy does not allow by itself. Without one, the program that calls is trusted with its own commands: they run,
+    save for those that destroy a system.
     """
     if settings is None:
         current = SettingsSource().current
@@ -35,7 +45,15 @@ def build_runtime(settings: Settings | Callable[[], Settings] | None = None) -> 
         max_total_bytes=output.artifact_total_bytes,
     )
     history = History(places.history_file, lambda: current().history)
-    return Runtime(_local_host(), current, _new_screen, artifacts=artifacts, history=history)
+
+    def make_gate(publish: Callable[[Event], None]) -> "Gate":
+        from hermitty.runtime.approvals import Approvals
+        from hermitty.runtime.gate import Gate
+
+        approvals = Approvals(publish, approver=approver)
+        return Gate.at(places, lambda: current().policy, approvals, trusts_caller=approver is None)
+
+    return Runtime(_local_host(), current, _new_screen, artifacts=artifacts, history=history, make_gate=make_gate)
 
 
 def _always(settings: Settings) -> Callable[[], Settings]:

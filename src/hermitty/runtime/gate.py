@@ -15,6 +15,7 @@ import shlex
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import lru_cache
 from typing import Literal
 
 from hermitty.config import PolicySettings
@@ -30,10 +31,11 @@ from hermitty.policy.rule_file import table_of
 from hermitty.policy.rules import Says
 from hermitty.policy.sanity import visible
 from hermitty.policy.suggesting import suggested_rule
-from hermitty.runtime.approvals import Answer, Approvals, Question, Reply, Verdict, new_question_id
+from hermitty.runtime.approvals import Approval, Approvals, Question, Reply, Verdict, new_question_id
 from hermitty.runtime.audit import Audit, AuditEntry
 from hermitty.runtime.history.masking import mask_secrets
-from hermitty.runtime.rules import RuleStore
+from hermitty.runtime.places import Places
+from hermitty.runtime.rules import RuleStore, user_rules_file
 from hermitty.runtime.taints import Taints
 
 # Longer lines are confirmed with a phrase.
@@ -48,11 +50,11 @@ _HOW_TO_ALLOW = (
 
 @dataclass(frozen=True, slots=True)
 class Permit:
-    """Leave to run one command, as it was judged. `how` says what decided: safe, rule, mode or answer."""
+    """Leave to run one command, as it was judged. `how` says what decided: safe, rule, mode, answer or caller."""
 
     command: str
     decision: Decision
-    how: Literal["safe", "rule", "mode", "answer"]
+    how: Literal["safe", "rule", "mode", "answer", "caller"]
     request: "Request"
     question: str | None = None
     by: str | None = None
@@ -79,7 +81,11 @@ class Request:
 
 
 class Gate:
-    """Decides about commands. One for each runtime; everything happens in its event loop."""
+    """Decides about commands. One for each runtime; everything happens in its event loop.
+
+    `own_places` are files and directories that no command changes without a question, whatever the rules say. With
+    `trusts_caller` and nobody there to ask, what would be asked about runs: the program that calls answers for it.
+    """
 
     def __init__(
         self,
@@ -89,6 +95,8 @@ class Gate:
         settings: Callable[[], PolicySettings],
         *,
         taints: Taints | None = None,
+        own_places: Sequence[str] = (),
+        trusts_caller: bool = False,
         clock: Callable[[], float] = time.time,
     ) -> None:
         self.rules = rules
@@ -96,9 +104,31 @@ class Gate:
         self.audit = audit
         self.taints = taints or Taints()
         self._settings = settings
+        self._own_places = tuple(own_places)
+        self.trusts_caller = trusts_caller
         self._clock = clock
         # What waits for an answer, and could be allowed by a rule that is made meanwhile.
         self._waiting: dict[str, tuple[Request, JudgedLine]] = {}
+
+    @classmethod
+    def at(
+        cls,
+        places: Places,
+        settings: Callable[[], PolicySettings],
+        approvals: Approvals,
+        *,
+        trusts_caller: bool = False,
+    ) -> "Gate":
+        """Make the gate of this user, with the user's rules and audit."""
+        own = [places.config_file, user_rules_file(places), places.state]
+        return cls(
+            RuleStore.at(places),
+            approvals,
+            Audit(places.audit_file),
+            settings,
+            own_places=[str(place) for place in own if place is not None and str(place) != os.devnull],
+            trusts_caller=trusts_caller,
+        )
 
     async def check(
         self,
@@ -124,7 +154,7 @@ class Gate:
         decision, line = _examined(request, env)
         ruling = self.rules.rules(session=session, workspace=workspace).judge(line, self._clock())
         taint = self.taints.of(terminal) if terminal is not None else None
-        chosen = plan(settings, line, decision.level, ruling, taint)
+        chosen = plan(settings, line, decision.level, ruling, taint, self._own_places)
         # In mode off nobody asked for the rules.
         decision = decision if settings.mode == "off" else ruled(decision, ruling)
         match chosen:
@@ -134,6 +164,9 @@ class Gate:
             case Refuse(reason):
                 self._record(request, decision, "deny", "rule")
                 raise CommandDenied(request.line, reason, level=decision.level.label, rule=decision.rule)
+            case Ask() if self.trusts_caller and not chosen.is_block and not self.approvals.is_anybody_there:
+                self._record(request, decision, "allow", "caller")
+                return self._permitted(Permit(request.line, decision, "caller", request), line)
             case Ask():
                 return await self._ask(request, decision, line, chosen, settings)
 
@@ -154,6 +187,10 @@ class Gate:
         if decision.decision == "ask" and (rule := suggested_rule(line)) is not None:
             decision = replace(decision, suggested_rule=table_of(rule))
         return ruled(decision, self.rules.rules(session=session, workspace=workspace).judge(line, self._clock()))
+
+    def entered(self, permit: Permit, terminal: str) -> None:
+        """Note that a permitted command is about to run in a terminal: it may change what names mean there."""
+        self.taints.note(terminal, _examined(permit.request, None)[1])
 
     def verify(self, permit: Permit | str, reported: str) -> str | None:
         """Compare what was approved with what the shell says it runs; say what is wrong, or return None.
@@ -252,14 +289,14 @@ class Gate:
         return []
 
     def _answer_by_rules(self) -> None:
-        """Answer questions that a new rule has made superfluous."""
+        """Approval questions that a new rule has made superfluous."""
         for question_id, (request, line) in list(self._waiting.items()):
             rules = self.rules.rules(session=request.session, workspace=request.workspace)
             ruling = rules.judge(line, self._clock())
             if ruling.rule is not None and ruling.says in (Says.ALLOW, Says.DENY):
                 reply: Reply = "allow" if ruling.says is Says.ALLOW else "deny"
                 with contextlib.suppress(AlreadyAnswered):  # its task has not run since
-                    self.approvals.answer(question_id, Answer(reply, by=f"rule {ruling.rule.id}"))
+                    self.approvals.answer(question_id, Approval(reply, by=f"rule {ruling.rule.id}"))
 
     def _permitted(self, permit: Permit, line: JudgedLine) -> Permit:
         terminal = permit.request.terminal
@@ -302,7 +339,15 @@ class Gate:
 
 def _examined(request: Request, env: Mapping[str, str] | None) -> tuple[Decision, JudgedLine]:
     here = Surroundings(request.cwd, request.workspace, request.home or _own_home(), request.shell)
-    return examine(request.command, request.shell, here, environment=env)
+    return _remembered(request.command, request.shell, here, frozenset(env.items()) if env else None)
+
+
+@lru_cache(maxsize=256)
+def _remembered(
+    command: str | tuple[str, ...], shell: str, here: Surroundings, env: frozenset[tuple[str, str]] | None
+) -> tuple[Decision, JudgedLine]:
+    """Judge a command. Agents repeat themselves, and the same command in the same place is judged alike."""
+    return examine(command, shell, here, environment=dict(env) if env else None)
 
 
 def _own_home() -> str | None:

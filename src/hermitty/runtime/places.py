@@ -29,6 +29,16 @@ class Places:
         return self.state / "history.db"
 
     @property
+    def audit_file(self) -> Path:
+        """Return where decisions about commands are recorded."""
+        return self.state / "audit.jsonl"
+
+    @property
+    def rules(self) -> Path:
+        """Return the directory of the rules of workspaces."""
+        return self.state / "rules"
+
+    @property
     def artifacts(self) -> Path:
         """Return the directory of complete outputs."""
         return self.state / "artifacts"

@@ -28,6 +28,12 @@ class RunRequest:
     answers: Sequence[Answer] = ()
     on_output: Callable[[Stream, bytes], None] | None = None
 
+    def root(self, cwd: str) -> str | None:
+        """Return the root of the project: the workspace if it is named by a path, else the directory."""
+        if self.workspace is not None and os.path.isabs(self.workspace):
+            return self.workspace
+        return cwd if cwd != os.sep else None
+
     def check(self) -> None:
         """Raise an error that names what is wrong, before anything is done."""
         if self.provider not in ("pty", "pipe"):

@@ -22,10 +22,10 @@ _YOUNG_NS = 2_000_000_000
 Stamp = tuple[int, int, int, int] | None
 
 
-def stamp_of(path: Path) -> Stamp:
+def stamp_of(path: Path, *, follow_links: bool) -> Stamp:
     """Return what changes when a file does; None when there is none."""
     try:
-        found = os.stat(path, follow_symlinks=False)
+        found = os.stat(path, follow_symlinks=follow_links)
     except OSError:
         return None
     return found.st_mtime_ns, found.st_ctime_ns, found.st_size, found.st_ino

@@ -23,10 +23,21 @@ from hermitty.errors import InvalidRequest, InvalidRule, InvalidSettings, RuleNo
 from hermitty.paths import canonical
 from hermitty.policy.rule import Action, Layer, Rule, Scope
 from hermitty.policy.rule_examples import example_problem
-from hermitty.policy.rule_file import Placed, RuleFile, RuleProblem, parse_rules, rule_text, without
+from hermitty.policy.rule_file import (
+    Placed,
+    RuleFile,
+    RuleProblem,
+    parse_rules,
+    rule_of,
+    rule_text,
+    table_of,
+    without,
+)
 from hermitty.policy.rules import RuleSet
 from hermitty.runtime.places import WORKSPACE_FILE, Places
 from hermitty.runtime.rule_storage import Stamp, change_file, is_young, stamp_of, text_of
+
+__all__ = ["Action", "Rule", "RuleStore", "Scope", "problems_of_file", "rule_of", "table_of", "user_rules_file"]
 
 _MAX_SESSION_RULES = 500
 _MAX_SESSIONS = 1000
@@ -56,7 +67,7 @@ class RuleStore:
     @classmethod
     def at(cls, places: Places, tell: Callable[[str], None] | None = None) -> "RuleStore":
         """Make the store of this user."""
-        return cls(user_file=user_rules_file(places), workspaces=places.state / "rules", tell=tell)
+        return cls(user_file=user_rules_file(places), workspaces=places.rules, tell=tell)
 
     def rules(self, *, session: str | None = None, workspace: str | None = None) -> RuleSet:
         """Return the rules that count for a session in a workspace, which is named by its root."""
@@ -196,6 +207,15 @@ def user_rules_file(places: Places) -> Path | None:
     return None if str(config) == os.devnull else config.with_name("rules.toml")
 
 
+def problems_of_file(path: Path) -> list[str]:
+    """Return what is wrong with a file of rules, each with its line."""
+    watched = _Watched(path, Layer.USER, is_foreign=False, tell=lambda text: None)
+    if stamp_of(path, follow_links=True) is None:
+        return [f"{path}: is not there"]
+    watched.current()
+    return watched.problems
+
+
 @dataclass(slots=True)
 class _Watched:
     """A file of rules, and what was in it when it was last read."""
@@ -211,7 +231,7 @@ class _Watched:
 
     def current(self) -> RuleFile:
         """Return the rules as they are now: the same object as long as nothing has changed."""
-        stamp = stamp_of(self.path)
+        stamp = stamp_of(self.path, follow_links=not self.is_foreign)
         if stamp != self._stamp or is_young(stamp):
             # The stamp is taken first: a change during the reading is seen the next time.
             self._stamp = stamp

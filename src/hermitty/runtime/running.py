@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, TypeVar
 from hermitty.config import Settings
 from hermitty.engine.command import Command
 from hermitty.engine.interact import answer_prompts
-from hermitty.engine.oneshot import Process, start_process
+from hermitty.engine.oneshot import Process, checked_argv, start_process
 from hermitty.engine.registry import Lease, Registry
 from hermitty.engine.terminal import Terminal
 from hermitty.errors import TerminalNotFound
@@ -19,12 +19,14 @@ from hermitty.host.base import Host, Stream
 from hermitty.model import CommandId, CommandResult, State
 from hermitty.runtime.artifacts import ArtifactStore
 from hermitty.runtime.history.entry import HistoryEntry, entry_of_result
+from hermitty.runtime.permits import Permits
 from hermitty.runtime.requests import RunRequest, checked_env
 from hermitty.runtime.silence import silence_note
 from hermitty.runtime.tracks import Tracks
 
 if TYPE_CHECKING:
     from hermitty.runtime.artifact_writer import ArtifactWriter
+    from hermitty.runtime.gate import Permit
 
 T = TypeVar("T")
 
@@ -43,6 +45,7 @@ class Runner:
         settings: Callable[[], Settings],
         artifacts: ArtifactStore,
         record: Callable[[HistoryEntry], object],
+        permits: Permits,
     ) -> None:
         self._host = host
         self._registry = registry
@@ -50,6 +53,7 @@ class Runner:
         self._settings = settings
         self._artifacts = artifacts
         self._record = record
+        self._permits = permits
         self._processes: set[Process] = set()
         self._followers: set[asyncio.Task[None]] = set()  # of processes that outlived the wait for them
         self._followed = settings()
@@ -69,6 +73,7 @@ class Runner:
         """Run a command where it fits best. Cancelling kills it."""
         request.check()
         settings = self.settings()
+        permit = await self._permit(request)
         why = None
         if request.provider == "pty" and isinstance(request.command, str):
             if settings.terminal.shell_integration_disabled:
@@ -76,23 +81,36 @@ class Runner:
             else:
                 with await self._acquire(request) as lease:
                     if lease.terminal.takes_commands:
-                        return await self._run_leased(lease.terminal, request, settings)
+                        return await self._run_leased(lease.terminal, request, settings, permit)
                 why = await self._give_up(lease.terminal)
         return await self._run_piped(request, settings, request.wait(settings), why)
 
     async def run_in(self, terminal: Terminal, request: RunRequest) -> CommandResult:
         """Run a command in a given terminal."""
         request.check()
-        return await self._run_leased(terminal, request, self.settings())
+        settings = self.settings()
+        cwd = terminal.cwd or self._registry.path(".", None)
+        permit = await self._permits.ask(request, cwd=cwd, shell=terminal.shell, terminal=terminal)
+        return await self._run_leased(terminal, request, settings, permit)
+
+    async def start_in(self, terminal: Terminal, request: RunRequest) -> Command:
+        """Start a command in a given terminal."""
+        request.check()
+        settings = self.settings()
+        cwd = terminal.cwd or self._registry.path(".", None)
+        permit = await self._permits.ask(request, cwd=cwd, shell=terminal.shell, terminal=terminal)
+        kill_after_s = request.kill_after(settings.run)
+        return await terminal.start(_line(request), kill_after_s=kill_after_s, verify=permit is not None)
 
     async def run_temporary(self, request: RunRequest) -> CommandResult:
         """Run a command in a terminal of its own, which is gone afterwards, whatever happens."""
         request.check()
         settings = self.settings()
+        permit = await self._permit(request)
         limit_s = settings.tools.wait_temporary_s if request.wait_s is None else request.wait_s
         async with self._temporary(request) as terminal:
             if terminal.takes_commands:
-                return await self._run_briefly(terminal, request, limit_s)
+                return await self._run_briefly(terminal, request, limit_s, permit)
             why = await self._give_up(terminal)
         # The wait is not over before the command is: killing it takes a moment.
         graces_s = settings.run.interrupt_grace_s + settings.run.terminate_grace_s + _KILLED_GRACE_S
@@ -113,8 +131,9 @@ class Runner:
                 why = await self._give_up(terminal)
             for request in requests:
                 settings = self.settings()
+                permit = await self._permit(request)
                 if why is None:
-                    result = await self._run_leased(terminal, request, settings)
+                    result = await self._run_leased(terminal, request, settings, permit)
                 else:
                     result = await self._run_piped(request, settings, request.wait(settings), why)
                 results.append(result)
@@ -128,6 +147,17 @@ class Runner:
         """Kill the processes that still run."""
         await asyncio.gather(*(process.close() for process in self._processes))
         await asyncio.gather(*self._followers)
+
+    async def _permit(self, request: RunRequest) -> "Permit | None":
+        """Ask for leave, once it is clear that the request can be carried out at all."""
+        cwd = self._registry.path(self.directory(request), request.session)
+        self._host.check_directory(cwd)
+        shell = None
+        if isinstance(request.command, str):
+            shell = self._registry.shell(request.shell)
+        else:
+            checked_argv(self._host, request.command, cwd)
+        return await self._permits.ask(request, cwd=cwd, shell=shell)
 
     async def _acquire(self, request: RunRequest) -> Lease:
         return await self._registry.acquire(
@@ -167,18 +197,28 @@ class Runner:
             await asyncio.wait({closing})
         return f"{terminal.integration_failed}; run without a terminal instead"
 
-    async def _run_leased(self, terminal: Terminal, request: RunRequest, settings: Settings) -> CommandResult:
-        command = await terminal.start(_line(request), kill_after_s=request.kill_after(settings.run))
+    async def _run_leased(
+        self, terminal: Terminal, request: RunRequest, settings: Settings, permit: "Permit | None"
+    ) -> CommandResult:
+        permit = await self._permits.ask_there(permit, request, terminal)
+        kill_after_s = request.kill_after(settings.run)
+        command = await terminal.start(_line(request), kill_after_s=kill_after_s, verify=permit is not None)
         result = await self._waited(terminal, command, self._outcome(command, request, request.wait(settings)))
         result = _with_silence(result, command.last_activity, settings)
+        self._permits.verify(permit, command)
+        if permit is not None and permit.warnings:
+            result = replace(result, warnings=[*permit.warnings, *result.warnings])
         if request.session is not None:
             self._tracks.tell(request.session, command, terminal.id)
             return replace(result, session=request.session)
         return result
 
-    async def _run_briefly(self, terminal: Terminal, request: RunRequest, limit_s: float) -> CommandResult:
-        command = await terminal.start(_line(request))
+    async def _run_briefly(
+        self, terminal: Terminal, request: RunRequest, limit_s: float, permit: "Permit | None"
+    ) -> CommandResult:
+        command = await terminal.start(_line(request), verify=permit is not None)
         result = await self._waited(terminal, command, self._outcome(command, request, limit_s))
+        self._permits.verify(permit, command)
         if not result.state.is_final:
             if result.needs_input is not None:
                 command.warnings.append(

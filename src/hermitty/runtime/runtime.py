@@ -4,7 +4,7 @@ import asyncio
 import os
 from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from types import TracebackType
-from typing import Self
+from typing import TYPE_CHECKING, Self
 
 from hermitty.config import Settings
 from hermitty.engine.command import Command
@@ -23,6 +23,7 @@ from hermitty.runtime.explanation import Explanation, explain
 from hermitty.runtime.history.entry import HistoryPage, HistoryQuery
 from hermitty.runtime.history.recorder import HistoryRecorder
 from hermitty.runtime.history.writer import History
+from hermitty.runtime.permits import Permits
 from hermitty.runtime.recorder import Recorder
 from hermitty.runtime.report import ReportItem, cool_down, write_report
 from hermitty.runtime.requests import RunRequest, checked_env
@@ -32,6 +33,10 @@ from hermitty.runtime.subscribers import Subscribers
 from hermitty.runtime.tracks import Tracks
 from hermitty.shell.environment import Difference, difference
 from hermitty.vt.screen import Screen
+
+if TYPE_CHECKING:
+    from hermitty.policy.decision import Decision
+    from hermitty.runtime.gate import Gate
 
 
 class Runtime:
@@ -49,6 +54,7 @@ class Runtime:
         *,
         artifacts: ArtifactStore,
         history: History,
+        make_gate: Callable[[Callable[[Event], None]], "Gate"],
     ) -> None:
         self.artifacts = artifacts
         self._host = host
@@ -60,7 +66,8 @@ class Runtime:
         recorder = Recorder(self._tracks, artifacts, HistoryRecorder(history.record, self._owner_of), self._silence)
         opener = HostOpener(host, settings, new_screen, recorder)
         self._registry = Registry(opener, self.settings.reuse, emit=self._publish)
-        self._runner = Runner(host, self._registry, self._tracks, settings, artifacts, history.record)
+        self._permits = Permits(settings, lambda: make_gate(self._subscribers.publish))
+        self._runner = Runner(host, self._registry, self._tracks, settings, artifacts, history.record, self._permits)
         self._closed = False
 
     async def __aenter__(self) -> Self:
@@ -120,6 +127,14 @@ class Runtime:
         self._check_open()
         request = RunRequest(command, session=session, wait_s=wait_s, kill_after_s=kill_after_s, answers=answers)
         return await self._runner.run_in(self.terminal(terminal_id), request)
+
+    async def start_in(
+        self, terminal_id: str, command: str, *, session: str | None = None, kill_after_s: float | None = None
+    ) -> Command:
+        """Start a command in a given terminal and return its handle at once, if the policy allows it."""
+        self._check_open()
+        request = RunRequest(command, session=session, kill_after_s=kill_after_s)
+        return await self._runner.start_in(self.terminal(terminal_id), request)
 
     async def run_temporary(
         self,
@@ -252,12 +267,14 @@ class Runtime:
         self._check_session(session)
         self._registry.release_session(session)
         self._tracks.forget_reader(session)
+        self._permits.forget_session(session)
 
     async def end(self, session: str) -> None:
         """End a session and kill everything in its terminals."""
         self._check_session(session)
         await self._registry.end_session(session)
         self._tracks.forget_reader(session)
+        self._permits.forget_session(session)
 
     async def report(self, session: str, *, reader: str | None = None, edited: bool = False) -> str:
         """Write what an agent should know, as Markdown. New output is told to each reader once.
@@ -290,6 +307,28 @@ class Runtime:
             characters=settings.output.report_characters,
             silence_s=lambda command: silence_of(command, settings.tools.silence_note_s),
         )
+
+    # The policy.
+
+    @property
+    def gate(self) -> "Gate":
+        """Return the policy of this runtime, with its rules, its questions and its record of decisions."""
+        return self._permits.gate
+
+    def check(
+        self,
+        command: str | Sequence[str],
+        *,
+        cwd: str | os.PathLike[str] | None = None,
+        shell: str | None = None,
+        session: str | None = None,
+        workspace: str | None = None,
+    ) -> "Decision":
+        """Say what the policy makes of a command, without running or asking anything."""
+        request = RunRequest(command, cwd, session, workspace, shell)
+        where = self._registry.path(self._runner.directory(request), session)
+        program = os.path.basename(self._registry.shell(shell)) if isinstance(command, str) else "sh"
+        return self.gate.decide(command, shell=program, cwd=where, workspace=request.root(where), session=session)
 
     # What happened.
 
@@ -327,6 +366,7 @@ class Runtime:
             raise InvalidRequest("the runtime is closed already")
         self._closed = True
         self._silence.close()
+        self._permits.close()
         await self._registry.close()
         await self._runner.close()
         await self._host.aclose()
@@ -337,6 +377,7 @@ class Runtime:
         self._subscribers.publish(event)
         if isinstance(event, TerminalEnded):
             self._tracks.forget(event.terminal)
+            self._permits.forget_terminal(event.terminal)
 
     def _tell_silence(self, terminal: Terminal, command: Command, silent_s: float) -> None:
         source: Source = "user" if command.origin == "user" else "agent"

@@ -8,6 +8,7 @@ from hermitty.shell.dialect import (
     KEY_KILL_LINE,
     KEY_PASTE,
     KEY_SUBMIT,
+    KEY_TELL_LINE,
     LINE_FILE,
     ShellOptions,
     Startup,
@@ -57,10 +58,17 @@ class Bash:
             # Without eval, bash would read the lines one by one: an open quote in the last one would hang after the
             # others have run, and Ctrl-C would end one line instead of the whole.
             line = f"eval {quote_posix(line)}"
-        return Submission(keys=self._typed(line, options), clear=KEY_KILL_LINE, files=files)
+        return Submission(
+            keys=self._typed(line, options),
+            clear=KEY_KILL_LINE,
+            files=files,
+            accept=KEY_SUBMIT,
+            tell=KEY_TELL_LINE,
+            told=line,
+        )
 
     def recover(self, directory: str, options: ShellOptions) -> Submission | None:
-        return Submission(keys=self._typed("__hermitty_recover", options), clear=KEY_KILL_LINE)
+        return Submission(keys=self._typed("__hermitty_recover", options), clear=KEY_KILL_LINE, accept=KEY_SUBMIT)
 
     def quote(self, word: str) -> str:
         return quote_posix(word)
@@ -84,4 +92,4 @@ class Bash:
         # A leading space keeps the line out of the history (HISTCONTROL=ignorespace).
         space = b" " if options.keep_history_clean else b""
         text = line.encode("utf-8", "surrogateescape")
-        return KEY_PASTE + space + text + b"\x1b[201~" + KEY_SUBMIT
+        return KEY_PASTE + space + text + b"\x1b[201~"

@@ -16,6 +16,7 @@ KEY_KILL_LINE = b"\x1ek"
 KEY_PASTE = b"\x1ep"
 KEY_SUBMIT = b"\x1es"
 KEY_ENVIRONMENT = b"\x1ee"
+KEY_TELL_LINE = b"\x1el"
 
 # File names inside a terminal's private directory.
 LINE_FILE = "line"
@@ -32,6 +33,10 @@ class Submission:
     files: dict[str, bytes] = field(default_factory=dict)
     # The shell reports Line=taken when it takes this line: what ends before that is something else.
     is_confirmed: bool = False
+    accept: bytes = b""  # typed last, where the keys only put the line in place
+    # Typed before that, makes the shell tell the line as it stands there; and what it tells then.
+    tell: bytes = b""
+    told: str | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -65,7 +65,7 @@ class Fish:
 
     def submit(self, line: str, directory: str, options: ShellOptions) -> Submission:
         text = line.encode("utf-8", "surrogateescape")
-        return Submission(keys=KEY_SUBMIT, files={LINE_FILE: text}, is_confirmed=True)
+        return Submission(keys=KEY_SUBMIT, files={LINE_FILE: text}, is_confirmed=True, told=line)
 
     def recover(self, directory: str, options: ShellOptions) -> Submission | None:
         # Hooks are events here: no assignment removes them, and the prompt is wrapped again before it is drawn.

@@ -41,7 +41,7 @@ class Zsh:
 
     def submit(self, line: str, directory: str, options: ShellOptions) -> Submission:
         text = line.encode("utf-8", "surrogateescape")
-        return Submission(keys=KEY_SUBMIT, files={LINE_FILE: text}, is_confirmed=True)
+        return Submission(keys=KEY_SUBMIT, files={LINE_FILE: text}, is_confirmed=True, told=line)
 
     def recover(self, directory: str, options: ShellOptions) -> Submission | None:
         return self.submit("__hermitty_recover", directory, options)

@@ -155,6 +155,14 @@ __hermitty_environment() {
     } 2>/dev/null
 }
 
+__hermitty_tell_line() {
+    # Pressed before the line is taken, by whoever wants to know that it is the one that was meant.
+    {
+        __hermitty_escape "$READLINE_LINE"
+        builtin printf '\e]633;E;%s;%s\a' "$__hermitty_escaped" "$__hermitty_nonce" >/dev/tty
+    } 2>/dev/null
+}
+
 __hermitty_start() {
     # After the user's files. A function, and read before them, for the same reason as the others.
     if ((BASH_VERSINFO[0] < 4 || (BASH_VERSINFO[0] == 4 && BASH_VERSINFO[1] < 4))) || __hermitty_is_fixed PS0; then
@@ -171,6 +179,7 @@ __hermitty_start() {
         builtin bind -m "$map" '"\x1ek": kill-whole-line'
         builtin bind -m "$map" '"\x1es": accept-line'
         builtin bind -m "$map" -x '"\x1ee": __hermitty_environment'
+        builtin bind -m "$map" -x '"\x1el": __hermitty_tell_line'
     done
     __hermitty_prompts
     __hermitty_hooks

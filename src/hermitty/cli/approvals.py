@@ -1,0 +1,59 @@
+"""`hermitty approvals`: who allowed what, newest first."""
+
+import argparse
+import shutil
+import sys
+import time
+from typing import Any
+
+from hermitty.cli.history import visible
+from hermitty.errors import InvalidRequest
+from hermitty.runtime.audit import read_audit
+from hermitty.runtime.places import find_places
+from hermitty.wire.records import to_json
+
+_HEADINGS = ("when", "outcome", "level", "by", "session", "command")
+
+
+def show_approvals(options: argparse.Namespace) -> int:
+    """Print what was asked for and return the exit code."""
+    if options.limit < 1:
+        raise InvalidRequest(f"--limit must be 1 or more, not {options.limit}")
+
+    def is_wanted(record: dict[str, Any]) -> bool:
+        return (
+            (not options.answers or record.get("how") == "answer")
+            and (not options.denied or record.get("outcome") != "allow")
+            and (options.session is None or record.get("session") == options.session)
+        )
+
+    records = read_audit(find_places().audit_file, limit=options.limit, wanted=is_wanted)
+    if options.json:
+        for record in records:
+            print(to_json(record))
+    elif records:
+        _print(records)
+    else:
+        print("hermitty: nothing was decided yet", file=sys.stderr)
+    if not options.json:
+        print("hermitty: questions that wait for an answer are with the server that asks them", file=sys.stderr)
+    return 0
+
+
+def _print(records: list[dict[str, Any]]) -> None:
+    rows = [_HEADINGS, *(_row(record) for record in records)]
+    widths = [max(len(row[column]) for row in rows) for column in range(len(_HEADINGS) - 1)]
+    width = shutil.get_terminal_size().columns if sys.stdout.isatty() else None
+    for row in rows:
+        line = "  ".join((*(text.ljust(size) for text, size in zip(row, widths, strict=False)), row[-1]))
+        print(line if width is None or len(line) <= width else line[: width - 1] + "…")
+
+
+def _row(record: dict[str, Any]) -> tuple[str, ...]:
+    by = record.get("by") or record.get("rule") or record.get("how") or "-"
+    return (
+        time.strftime("%Y-%m-%d %H:%M:%S", time.localtime(record["at"])),
+        *(visible(str(text)) for text in (record.get("outcome"), record.get("level"), by)),
+        visible(str(record.get("session") or "-")),
+        visible(record["command"]),
+    )

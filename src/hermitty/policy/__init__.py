@@ -1,0 +1,1 @@
+"""May this command run? Pure: parse, judge effects, apply rules."""

@@ -1,0 +1,80 @@
+"""Leave to run a command: the policy, when there is one, before anything is started.
+
+The policy is loaded with the first command that needs it; a runtime whose mode is `off` never does.
+"""
+
+import os
+from collections.abc import Callable
+from typing import TYPE_CHECKING
+
+from hermitty.config import Settings
+from hermitty.engine.command import Command
+from hermitty.engine.terminal import Terminal
+from hermitty.runtime.requests import RunRequest
+
+if TYPE_CHECKING:
+    from hermitty.runtime.gate import Gate, Permit
+
+
+class Permits:
+    """Asks the gate of one runtime."""
+
+    def __init__(self, settings: Callable[[], Settings], make_gate: "Callable[[], Gate]") -> None:
+        self._settings = settings
+        self._make_gate = make_gate
+        self._gate: Gate | None = None
+
+    @property
+    def gate(self) -> "Gate":
+        """Return the gate; the first use makes it."""
+        if self._gate is None:
+            self._gate = self._make_gate()
+        return self._gate
+
+    async def ask(
+        self, request: RunRequest, *, cwd: str, shell: str | None, terminal: Terminal | None = None
+    ) -> "Permit | None":
+        """Return leave to run a request there; None without a policy. Raises CommandDenied or CommandSkipped."""
+        if self._settings().policy.mode == "off":
+            return None
+        return await self.gate.check(
+            request.command,
+            shell=os.path.basename(shell or "sh"),
+            cwd=cwd,
+            workspace=request.root(cwd),
+            env=request.env or None,
+            session=request.session,
+            terminal=terminal.id if terminal is not None else None,
+        )
+
+    async def ask_there(self, permit: "Permit | None", request: RunRequest, terminal: Terminal) -> "Permit | None":
+        """Ask once more for a terminal in which names may mean something else than they did for the first question."""
+        if permit is None:
+            return None
+        if permit.how == "answer" or self.gate.taints.of(terminal.id) is None:
+            self.gate.entered(permit, terminal.id)
+            return permit
+        cwd = terminal.cwd or permit.request.cwd or "/"
+        return await self.ask(request, cwd=cwd, shell=terminal.shell, terminal=terminal)
+
+    def verify(self, permit: "Permit | None", command: Command) -> None:
+        """Note it when the shell ran another line than the one that was approved."""
+        if permit is not None and command.mismatch is not None:
+            self.gate.verify(permit, command.mismatch)
+
+    def forget_terminal(self, terminal_id: str) -> None:
+        """Forget a terminal that is gone, and withdraw the questions about it."""
+        if self._gate is not None:
+            self._gate.taints.reset(terminal_id)
+            self._gate.approvals.withdraw(terminal=terminal_id)
+
+    def forget_session(self, session: str) -> None:
+        """Forget the rules of a session that is over, and withdraw its questions."""
+        if self._gate is not None:
+            self._gate.rules.forget_session(session)
+            self._gate.approvals.withdraw(session=session)
+
+    def close(self) -> None:
+        """Withdraw every question."""
+        if self._gate is not None:
+            self._gate.approvals.close()
