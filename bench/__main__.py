@@ -13,6 +13,7 @@ from bench.drain import measure_drain
 from bench.ending import deadline, ended_by_signals
 from bench.machine import is_busy, load, plain_surroundings, say
 from bench.plan import QUICK, Plan
+from bench.policy import measure_policy
 from bench.replay import measure_replay
 from bench.report import Measurement, json_line, table, verdict
 from bench.round_trip import measure_opening, measure_other_shells, measure_warm
@@ -28,6 +29,7 @@ BENCHMARKS: dict[str, Callable[[Plan], Awaitable[list[Measurement]]]] = {
     "text": measure_text,
     "shells": measure_other_shells,
     "replay": measure_replay,
+    "policy": measure_policy,
 }
 
 # Nothing here takes a minute on a quiet machine. What takes three hangs.

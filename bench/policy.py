@@ -66,7 +66,7 @@ async def measure_policy(plan: Plan) -> list[Measurement]:
         ),
         Measurement("policy_decision_p99", percentile(ours, 99), "ms", peers={"regexes": percentile(theirs, 99)}),
         Measurement("policy_long_line", median(long_line), "ms", details={"commands": 200, "characters": len(_LONG)}),
-        Measurement("policy_rate", median(per_minute), "decisions/min", target=at_least(60_000)),
+        Measurement("policy_rate", median(per_minute), "decisions/min", target=at_least(100_000)),
         *_mistakes(lines, judges),
     ]
 

@@ -95,6 +95,8 @@ SAFE = lines(r"""
     kubectl config get-contexts
     kubectl config current-context
     kubectl auth can-i create pods
+    kubectl auth can-i get secrets
+    kubectl explain secret
     kubectl rollout status deploy/web
     kubectl rollout history deploy/web
     kubectl --context staging get pods
@@ -204,6 +206,9 @@ HOSTILE = lines(r"""
     kubectl get pods -o jsonpath-file=x
     kubectl get pods -o "$x"
     kubectl get pods --template=x
+    kubectl rollout history deploy/x -o go-template-file=/etc/shadow
+    kubectl config view -o go-template-file=x
+    kubectl auth can-i get pods -o jsonpath-file=x
     kubectl get -f x.yaml
     kubectl get -k dir
     kubectl get -wk dir

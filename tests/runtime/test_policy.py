@@ -94,7 +94,7 @@ async def test_a_program_without_an_approver_is_trusted_but_blocks_hold(tmp_path
             await runtime.run("mkfs.ext4 /dev/no-such-disk", cwd=work)
         assert runtime.check("mkfs.ext4 /dev/no-such-disk", cwd=work).decision == "block"
         [entry, *_] = (await runtime.history()).entries
-        assert entry.command == "touch made"
+        assert (entry.command, entry.decision) == ("touch made", "caller")
 
 
 async def test_without_a_policy_nothing_is_judged(tmp_path: Path, work: Path) -> None:

@@ -65,6 +65,7 @@ class Command:
         self.is_sent = False
         self.expected: str | None = None  # what the shell is to report, if that is to be checked
         self.mismatch: str | None = None  # what it reported instead
+        self.decided: tuple[str, str | None] | None = None  # who allowed it, and by which rule
         self.has_begun = False
         self.output_from: int | None = None
         self.output_to: int | None = None  # the end of what has been printed so far

@@ -159,13 +159,13 @@ class Gate:
         decision = decision if settings.mode == "off" else ruled(decision, ruling)
         match chosen:
             case Run(how):
-                self._record(request, decision, "allow", how)
+                if not self.trusts_caller:  # else nobody decided anything; the history has the command
+                    self._record(request, decision, "allow", how)
                 return self._permitted(Permit(request.line, decision, how, request), line)
             case Refuse(reason):
                 self._record(request, decision, "deny", "rule")
                 raise CommandDenied(request.line, reason, level=decision.level.label, rule=decision.rule)
             case Ask() if self.trusts_caller and not chosen.is_block and not self.approvals.is_anybody_there:
-                self._record(request, decision, "allow", "caller")
                 return self._permitted(Permit(request.line, decision, "caller", request), line)
             case Ask():
                 return await self._ask(request, decision, line, chosen, settings)
@@ -351,7 +351,7 @@ def _remembered(
 
 
 def _own_home() -> str | None:
-    home = os.path.expanduser("~")
+    home = os.environ.get("HOME") or os.path.expanduser("~")
     return os.path.normpath(home) if os.path.isabs(home) else None
 
 

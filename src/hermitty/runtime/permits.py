@@ -57,6 +57,10 @@ class Permits:
         cwd = terminal.cwd or permit.request.cwd or "/"
         return await self.ask(request, cwd=cwd, shell=terminal.shell, terminal=terminal)
 
+    def verifies(self, permit: "Permit | None") -> bool:
+        """Tell whether the shell has to confirm the line: not to a program that is trusted with its own commands."""
+        return permit is not None and not self.gate.trusts_caller
+
     def verify(self, permit: "Permit | None", command: Command) -> None:
         """Note it when the shell ran another line than the one that was approved."""
         if permit is not None and command.mismatch is not None:
@@ -78,3 +82,8 @@ class Permits:
         """Withdraw every question."""
         if self._gate is not None:
             self._gate.approvals.close()
+
+
+def decided(permit: "Permit | None") -> tuple[str, str | None] | None:
+    """Return what the history keeps of a permit: who decided, and by which rule."""
+    return None if permit is None else (permit.how, permit.decision.rule)

@@ -62,6 +62,7 @@ class RuleStore:
         self._built_in = tuple(replace(rule, layer=Layer.BUILT_IN) for rule in built_in)
         self._sessions: dict[str, list[Rule]] = {}
         self._files: dict[tuple[Path, Layer], _Watched] = {}
+        self._places: dict[str | None, list[_Watched]] = {}
         self._sets: dict[tuple[str | None, str | None], tuple[tuple[object, ...], RuleSet]] = {}
 
     @classmethod
@@ -179,10 +180,15 @@ class RuleStore:
         return taken[0].rule
 
     def _watched(self, workspace: str | None) -> list["_Watched"]:
+        if (known := self._places.get(workspace)) is not None:
+            return known
+        if len(self._places) >= _MAX_SESSIONS:
+            self._places.clear()
         files = [self._watch(self._user_file, Layer.USER)] if self._user_file is not None else []
         if workspace is not None:
             files.append(self._watch(Path(workspace) / WORKSPACE_FILE, Layer.WORKSPACE, is_foreign=True))
             files.append(self._watch(self._workspace_file(workspace), Layer.WORKSPACE))
+        self._places[workspace] = files
         return files
 
     def _watch(self, path: Path, layer: Layer, *, is_foreign: bool = False) -> "_Watched":

@@ -19,7 +19,7 @@ from hermitty.host.base import Host, Stream
 from hermitty.model import CommandId, CommandResult, State
 from hermitty.runtime.artifacts import ArtifactStore
 from hermitty.runtime.history.entry import HistoryEntry, entry_of_result
-from hermitty.runtime.permits import Permits
+from hermitty.runtime.permits import Permits, decided
 from hermitty.runtime.requests import RunRequest, checked_env
 from hermitty.runtime.silence import silence_note
 from hermitty.runtime.tracks import Tracks
@@ -100,7 +100,9 @@ class Runner:
         cwd = terminal.cwd or self._registry.path(".", None)
         permit = await self._permits.ask(request, cwd=cwd, shell=terminal.shell, terminal=terminal)
         kill_after_s = request.kill_after(settings.run)
-        return await terminal.start(_line(request), kill_after_s=kill_after_s, verify=permit is not None)
+        command = await terminal.start(_line(request), kill_after_s=kill_after_s, verify=self._permits.verifies(permit))
+        command.decided = decided(permit)
+        return command
 
     async def run_temporary(self, request: RunRequest) -> CommandResult:
         """Run a command in a terminal of its own, which is gone afterwards, whatever happens."""
@@ -202,7 +204,8 @@ class Runner:
     ) -> CommandResult:
         permit = await self._permits.ask_there(permit, request, terminal)
         kill_after_s = request.kill_after(settings.run)
-        command = await terminal.start(_line(request), kill_after_s=kill_after_s, verify=permit is not None)
+        command = await terminal.start(_line(request), kill_after_s=kill_after_s, verify=self._permits.verifies(permit))
+        command.decided = decided(permit)
         result = await self._waited(terminal, command, self._outcome(command, request, request.wait(settings)))
         result = _with_silence(result, command.last_activity, settings)
         self._permits.verify(permit, command)
@@ -216,7 +219,8 @@ class Runner:
     async def _run_briefly(
         self, terminal: Terminal, request: RunRequest, limit_s: float, permit: "Permit | None"
     ) -> CommandResult:
-        command = await terminal.start(_line(request), verify=permit is not None)
+        command = await terminal.start(_line(request), verify=self._permits.verifies(permit))
+        command.decided = decided(permit)
         result = await self._waited(terminal, command, self._outcome(command, request, limit_s))
         self._permits.verify(permit, command)
         if not result.state.is_final:

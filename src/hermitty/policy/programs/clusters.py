@@ -7,7 +7,7 @@ from hermitty.policy.arguments import Arg
 from hermitty.policy.context import Judge
 from hermitty.policy.effects import Effect, Finding, Level
 from hermitty.policy.findings import ask
-from hermitty.policy.options import Grammar
+from hermitty.policy.options import Grammar, Parsed
 from hermitty.policy.programs.subcommands import Asked, Tool, asked, is_help, mentions, run, worse
 from hermitty.policy.programs.tables import Handler, Program, named
 
@@ -48,16 +48,31 @@ def _without_secrets(grammar: Grammar) -> Handler:
 
     def judge_show(name: str, args: Sequence[Arg], judge: Judge) -> list[Finding]:
         parsed = grammar.parse(args, name)
-        found = grammar.findings(parsed, name, judge.here)
+        found = grammar.findings(parsed, name, judge.here) + _templates(name, parsed)
         for arg in parsed.operands:
             if arg.text is None or _SECRET.fullmatch(arg.text):
                 found.append(ask(f"{name} {arg.shown} may show secrets", Level.HIGH, Effect.CREDENTIALS, at=arg))
-        for value in parsed.values("-o"):
-            if value.text is None or "-file" in value.text:
-                found.append(ask(f"{name} reads a template from a file", Level.LOW, Effect.CREDENTIALS, at=value))
         return found
 
     return judge_show
+
+
+def _informing(grammar: Grammar) -> Handler:
+    """Make the judge of a sub-command that shows no resources."""
+
+    def judge_inform(name: str, args: Sequence[Arg], judge: Judge) -> list[Finding]:
+        parsed = grammar.parse(args, name)
+        return grammar.findings(parsed, name, judge.here) + _templates(name, parsed)
+
+    return judge_inform
+
+
+def _templates(name: str, parsed: Parsed) -> list[Finding]:
+    return [
+        ask(f"{name} reads a template from a file", Level.LOW, Effect.CREDENTIALS, at=value)
+        for value in parsed.values("-o")
+        if value.text is None or "-file" in value.text
+    ]
 
 
 def _kube_delete(name: str, args: Sequence[Arg], judge: Judge) -> list[Finding]:
@@ -77,23 +92,23 @@ _KUBECTL: dict[str, Program] = {
     **named("get describe", _without_secrets(_KUBE_GET)),
     "top": _without_secrets(_KUBE_GET),
     "logs": _without_secrets(_KUBE_LOGS),
-    **named("explain version api-resources api-versions options help", _without_secrets(_KUBE_INFORMS)),
+    **named("explain version api-resources api-versions options help", _informing(_KUBE_INFORMS)),
     "cluster-info": Tool(
         {"dump": Asked(Level.MEDIUM, (Effect.CREDENTIALS,), "shows the whole state of a cluster")}, _KUBE_GLOBAL
     ),
-    "auth": Tool({"can-i": _KUBE_INFORMS, "whoami": _KUBE_INFORMS}, _KUBE_GLOBAL, other=_KUBE_WRITES),
+    "auth": Tool(named("can-i whoami", _informing(_KUBE_INFORMS)), _KUBE_GLOBAL, other=_KUBE_WRITES),
     "rollout": Tool(
         {
             "status": Grammar(_KUBE_GLOBAL + "-w --watch? --timeout: --revision: -l,--selector:", "plain*"),
-            "history": Grammar(_KUBE_GLOBAL + _KUBE_OUTPUT + "--revision: -l,--selector:", "plain*"),
+            "history": _informing(Grammar(_KUBE_GLOBAL + _KUBE_OUTPUT + "--revision: -l,--selector:", "plain*")),
         },
         _KUBE_GLOBAL,
         other=_KUBE_WRITES,
     ),
     "config": Tool(
         {
-            "view": _without_secrets(_KUBE_VIEW),
-            **named("get-contexts current-context get-clusters get-users", _KUBE_INFORMS),
+            "view": _informing(_KUBE_VIEW),
+            **named("get-contexts current-context get-clusters get-users", _informing(_KUBE_INFORMS)),
         },
         _KUBE_GLOBAL,
         other=Asked(Level.MEDIUM, (Effect.WRITE,), "changes which cluster is used, and how"),

@@ -7,6 +7,7 @@ from hermitty.policy.arguments import Arg
 from hermitty.policy.context import Judge
 from hermitty.policy.effects import Effect, Finding, Level
 from hermitty.policy.findings import ask, block
+from hermitty.policy.options import Grammar
 from hermitty.policy.programs.tables import Program, named
 
 _MKFS = (
@@ -81,6 +82,14 @@ def _diskutil(name: str, args: Sequence[Arg], judge: Judge) -> list[Finding]:
     return [ask("diskutil may change disks", Level.CRITICAL, Effect.DEVICE)]
 
 
+def _mount(name: str, args: Sequence[Arg], judge: Judge) -> list[Finding]:
+    """Judge mount, which lists without words, or with those that select what is listed."""
+    texts = [arg.text for arg in args]
+    if texts in ([], ["-l"], ["-v"], ["--version"], ["-V"]) or (len(texts) == 2 and texts[0] == "-t" and texts[1]):
+        return []
+    return [ask("mount changes what is at a place", Level.HIGH, Effect.DEVICE)]
+
+
 def _disks(args: Sequence[Arg], judge: Judge) -> list[Arg]:
     """Return the words that name a disk, or may do so."""
     found = []
@@ -95,4 +104,7 @@ PROGRAMS: dict[str, Program] = {
     **named(_MKFS, _mkfs),
     **named(_PARTITIONS, _partitions),
     "diskutil": _diskutil,
+    "mount": _mount,
+    "umount": Grammar("--version -V", "ask*", effect="umount takes a file system away", level=Level.HIGH),
+    "blkid": Grammar("--help --version -hVdkilp -c,--cache-file:write -L: -U: -s: -o: -t: -g^change", "name*"),
 }

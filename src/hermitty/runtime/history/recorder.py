@@ -82,5 +82,7 @@ class HistoryRecorder:
             cwd=started.cwd,
             cwd_after=terminal.cwd if is_over else None,
             output_bytes=command.capture.total if is_over else 0,
+            decision=command.decided[0] if command.decided else None,
+            rule=command.decided[1] if command.decided else None,
             artifact=artifact,
         )
