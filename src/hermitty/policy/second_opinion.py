@@ -49,11 +49,16 @@ class _Found:
     arguments: set[int] = field(default_factory=set)
 
 
+# The scanner of tree-sitter-bash looks characters up in a table of bytes, and crashes on others. These have the same
+# length, and are part of a word like those that they stand for.
+_ASCII = bytes(code if code < 128 else ord(".") for code in range(256))
+
+
 def disagreement(line: str, script: Script) -> str | None:
     """Return how tree-sitter reads a line in another way; None if it agrees, or does not know the shell."""
     if script.shell not in _SHELLS or script.problems:
         return None
-    source = line.encode("utf-8", "surrogatepass")
+    source = line.encode("utf-8", "surrogatepass").translate(_ASCII)
     tree = _parser().parse(source)
     if tree.root_node.has_error:
         return "the second parser does not understand the line"

@@ -56,7 +56,8 @@ _CODE_TAILS = re.compile(
     | \.yarnrc | \.curlrc | \.wgetrc | \.envrc | \.mailcap | \.forward | \.rhosts | \.rprofile | \.irbrc | \.pryrc
     | \.ghci | \.lesskey | \.ackrc | \.mcp\.json | \.husky/.+ | \.ssh/.+ | \.local/bin/.+ | \.vim/.+ | \.emacs\.d/.+
     | [^/]*\.git/(?:hooks(?:/.*)?|config|info/attributes|objects/info/alternates)
-    | \.config/(?:fish|autostart|systemd|git|environment\.d|nvim|kitty|zsh|powershell)(?:/.*)?
+    | \.config/(?:fish|autostart|systemd|git|environment\.d|nvim|kitty|zsh|powershell|hermitty)(?:/.*)?
+    | \.local/state/hermitty(?:/.*)? | \.hermitty\.toml
     | \.vscode/(?:settings|tasks|launch)\.json | \.idea/.+ | library/launch(?:agents|daemons)/.+ | \.claude/.+
     | (?:microsoft\.(?:powershell|vscode)_)?profile\.ps1 )$
     | ^/(?:etc|var/spool)/(?:at|cron[^/]*|anacrontab|profile|profile\.d|bash\.bashrc|zsh|ld\.so\.[^/]*|sudoers[^/]*

@@ -90,6 +90,10 @@ def _from_user(file: FileText | None, warnings: list[str]) -> Iterator[tuple[str
         yield item.name, item.value, origin
 
 
+# What a workspace's file may also hold; `hermitty.runtime.rules` reads it.
+_RULES = frozenset({"rule", "allow", "ask", "deny"})
+
+
 def _from_workspace(file: FileText | None, warnings: list[str]) -> Iterator[tuple[str, object, Origin]]:
     if file is None:
         return
@@ -99,6 +103,8 @@ def _from_workspace(file: FileText | None, warnings: list[str]) -> Iterator[tupl
         warnings.append(str(error))
         return
     for item in items:
+        if item.name.partition(".")[0] in _RULES:
+            continue
         origin = Origin("workspace", str(file.path), item.line)
         if problem := _workspace_problem(item):
             warnings.append(f"{origin.where}: {problem}")
