@@ -13,6 +13,7 @@ from bench.peers import installed_peers
 from bench.plan import Plan
 from bench.report import Measurement, Rounds, at_most, count, median, percentile, ratio
 from bench.turns import Contender, Samples, time_commands, time_openings
+from hermitty.config import HistorySettings, PolicySettings, Settings
 
 _MS = 1000.0
 _OTHER_SHELLS = ("zsh", "fish", "sh")
@@ -45,18 +46,19 @@ async def measure_warm(plan: Plan) -> list[Measurement]:
     """Measure `true` in a warm bash."""
     turn = plan.commands_per_turn
     peers = installed_peers(samples=turn // 4, few=plan.slow_commands_per_turn)
-    async with hermitty.open() as runtime:
+    # The engine alone; what sessions, reuse, history and the policy add is measured apart.
+    async with hermitty.open(Settings(history=HistorySettings(enabled=False))) as runtime:
         contenders = [
             Contender("floor", bare_shell, turn),
             Contender("floor_without_line_editing", partial(bare_shell, line_editing=False), turn),
             Contender("hermitty", partial(_our_terminal, runtime, "bash"), turn),
-            Contender("hermitty_run", _our_runtime, turn),
+            Contender("hermitty_run", partial(_our_runtime, "off"), turn),
+            Contender("hermitty_run_judged", partial(_our_runtime, "normal"), turn),
             *peers,
         ]
         found = await time_commands(contenders, rounds=plan.rounds)
-    ours, floor, bare, run = (
-        found[name] for name in ("hermitty", "floor", "floor_without_line_editing", "hermitty_run")
-    )
+    ours, floor, bare = (found[name] for name in ("hermitty", "floor", "floor_without_line_editing"))
+    run, judged = found["hermitty_run"], found["hermitty_run_judged"]
     of_peers = {peer.name: found[peer.name] for peer in peers if peer.name in found}
     return [
         Measurement(
@@ -100,6 +102,12 @@ async def measure_warm(plan: Plan) -> list[Measurement]:
             "ms",
             target=at_most(0.15),
             details={"samples": count(run)},
+        ),
+        Measurement(
+            "run_overhead_judged",
+            (median(judged) - median(ours)) * _MS,
+            "ms",
+            details={"samples": count(judged)},
         ),
         *await _measure_processor_time(plan),
     ]
@@ -207,8 +215,8 @@ async def _our_terminal(runtime: hermitty.Runtime, shell: str) -> AsyncIterator[
 
 
 @contextlib.asynccontextmanager
-async def _our_runtime() -> AsyncIterator[OurRuntime]:
-    async with hermitty.open() as runtime:
+async def _our_runtime(mode: str) -> AsyncIterator[OurRuntime]:
+    async with hermitty.open(Settings(policy=PolicySettings(mode=mode))) as runtime:
         yield OurRuntime(runtime)
 
 
