@@ -18,7 +18,7 @@ from hermitty.pty.spawn import open_terminal_actions, spawn
 from hermitty.pty.write_queue import INPUT_LIMIT, WriteQueue
 
 # One wake-up takes at most this much, so that a flood in one terminal does not starve the others.
-_READ_TURN = 128 * 1024
+_READ_TURN = 64 * 1024
 # The kernel hands out PTY output in pieces of up to 4 KB; a shorter one means that nothing more is there.
 _FULL_READ = 4000
 
