@@ -16,7 +16,7 @@ import hermitty
 from bench.floor import end_child, spawn_on_pty
 from bench.plan import Plan
 from bench.report import Measurement, at_least, count, median, ratio
-from bench.samples import coloured_lines, text_lines
+from bench.samples import coloured_lines, log_lines, text_lines
 from bench.turns import time_calls
 from hermitty.config import OutputSettings, Settings
 
@@ -25,10 +25,10 @@ _BLOCK_BYTES = 1_000_000
 
 
 async def measure_drain(plan: Plan) -> list[Measurement]:
-    """Measure the rate for plain lines and for coloured ones."""
+    """Measure the rate for ASCII logs, for text in several scripts, and for coloured lines."""
     found = []
     with tempfile.TemporaryDirectory(prefix="bench-drain-") as directory:
-        for kind, make in (("text", text_lines), ("coloured", coloured_lines)):
+        for kind, make in (("log", log_lines), ("text", text_lines), ("coloured", coloured_lines)):
             path = Path(directory) / kind
             expected = _write_repeatedly(path, make(_BLOCK_BYTES), plan.drain_bytes)
             found += await _measure(kind, path, expected, plan)

@@ -10,8 +10,13 @@ _PHRASES = (
 )  # fmt: skip
 
 
+def log_lines(size: int) -> bytes:
+    """Make lines of ASCII, as servers and build tools log them."""
+    return _joined(_log_lines(), size)
+
+
 def text_lines(size: int) -> bytes:
-    """Make lines of phrases, a little longer than asked for."""
+    """Make lines of phrases in several scripts, a little longer than asked for."""
     return _joined(_plain_lines(), size)
 
 
@@ -32,6 +37,13 @@ def _joined(lines: Iterator[str], size: int) -> bytes:
         parts.append(next(lines).encode() + b"\n")
         length += len(parts[-1])
     return b"".join(parts)
+
+
+def _log_lines() -> Iterator[str]:
+    chance = random.Random(3)
+    while True:
+        took, size = chance.randint(1, 900) / 10, chance.randint(100, 99_999)
+        yield f"2026-11-15T12:00:{chance.randint(0, 59):02} INFO worker-{size % 8} handled in {took} ms, 200, {size} bytes"
 
 
 def _plain_lines() -> Iterator[str]:

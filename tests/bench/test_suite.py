@@ -50,7 +50,8 @@ async def test_a_raw_reader_gets_every_byte_and_notices_a_missing_one(read: obje
 
 async def test_rates_of_a_flood_are_ours_by_the_floors() -> None:
     found = by_metric(await measure_drain(SMALL))
-    assert set(found) == {"drain_text", "drain_text_kept", "drain_coloured", "drain_coloured_kept"}
+    kinds = ("log", "text", "coloured")
+    assert set(found) == {f"drain_{kind}{kept}" for kind in kinds for kept in ("", "_kept")}
     for each in found.values():
         assert each.floor is not None
         assert each.details["bytes"] > 1_500_000  # type: ignore[operator]
