@@ -43,7 +43,8 @@ def _log_lines() -> Iterator[str]:
     chance = random.Random(3)
     while True:
         took, size = chance.randint(1, 900) / 10, chance.randint(100, 99_999)
-        yield f"2026-11-15T12:00:{chance.randint(0, 59):02} INFO worker-{size % 8} handled in {took} ms, 200, {size} bytes"
+        second = chance.randint(0, 59)
+        yield f"2026-11-15T12:00:{second:02} INFO worker-{size % 8} handled in {took} ms, 200, {size} bytes"
 
 
 def _plain_lines() -> Iterator[str]:
