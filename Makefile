@@ -27,8 +27,8 @@ help: ## List the targets
 setup: .venv/.installed ## Make .venv with hermitty and its development tools
 
 .PHONY: serve
-serve: setup ## Start the server with its web page
-	@$(BIN)/hermitty serve $(ARGS)
+serve: setup ## Start the server with its web page (not part of this version yet)
+	@echo "hermitty has no server yet; '$(BIN)/hermitty --help' lists what there is" >&2; exit 1
 
 .PHONY: test
 test: setup system-packages ## Run the whole test suite

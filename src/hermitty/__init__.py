@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from hermitty.model import CommandResult, NeedsInput, Quality, State
     from hermitty.runtime.api import Answer, Command, Runtime, Terminal
     from hermitty.runtime.approvals import Approval, Approver, Question
+    from hermitty.runtime.timing import execute_with_timeout
 
 __all__ = [
     "Answer",
@@ -38,6 +39,7 @@ __all__ = [
     "Terminal",
     "TerminalSettings",
     "__version__",
+    "execute_with_timeout",
     "open",
 ]
 
@@ -59,6 +61,7 @@ _HOMES = {
     "State": "hermitty.model",
     "Terminal": "hermitty.runtime.api",
     "TerminalSettings": "hermitty.config",
+    "execute_with_timeout": "hermitty.runtime.timing",
 }
 
 

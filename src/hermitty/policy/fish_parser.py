@@ -41,7 +41,7 @@ _NOTHING: frozenset[str] = frozenset()
 
 def parse_fish(line: str) -> Script:
     """Parse a line of fish."""
-    r = Reader(line, _script)
+    r = Reader(line, script=_script)
     body: list[Statement] = []
     problems: tuple[Problem, ...] = ()
     try:

@@ -1,11 +1,12 @@
 """Words of fish: quotes, escapes, variables, substitutions in parentheses, braces and wildcards."""
 
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from hermitty.policy.braces import fold, merged
-from hermitty.policy.lexing import MAX_DEPTH, Unparsable
+from hermitty.policy.lexing import Unparsable
+from hermitty.policy.reading import Position
 from hermitty.policy.syntax import (
     Brace,
     Glob,
@@ -37,36 +38,10 @@ _NAMED = dict(zip("abefnrtv", "\a\b\x1b\f\n\r\t\v", strict=True))
 
 
 @dataclass(slots=True)
-class Reader:
+class Reader(Position):
     """A position in the text. `script` reads the commands of a substitution."""
 
-    text: str
-    script: "Callable[[Reader], Script]"
-    pos: int = 0
-    depth: int = 0
-
-    @property
-    def char(self) -> str:
-        """Return the character here, "" at the end."""
-        return self.text[self.pos] if self.pos < len(self.text) else ""
-
-    def at(self, token: str) -> bool:
-        """Tell whether `token` stands here."""
-        return self.text.startswith(token, self.pos)
-
-    def fail(self, reason: str) -> Unparsable:
-        """Make the error for what stands here."""
-        return Unparsable(reason, self.pos)
-
-    def enter(self) -> None:
-        """Go one level down."""
-        self.depth += 1
-        if self.depth > MAX_DEPTH:
-            raise self.fail("nested too deeply")
-
-    def leave(self) -> None:
-        """Come one level up."""
-        self.depth -= 1
+    script: "Callable[[Reader], Script]" = field(kw_only=True)
 
     def skip_blanks(self, *, comments: bool = True) -> None:
         """Go to the next token on the line."""

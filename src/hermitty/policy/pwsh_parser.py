@@ -87,7 +87,7 @@ _TYPOGRAPHIC = re.compile("[\u2018-\u201e\u2013-\u2015]")
 
 def parse_pwsh(line: str) -> Script:
     """Parse a line of PowerShell."""
-    r = Reader(line, _script)
+    r = Reader(line, script=_script)
     body: list[Statement] = []
     problems: tuple[Problem, ...] = ()
     try:

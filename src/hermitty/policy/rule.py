@@ -60,9 +60,6 @@ class Layer(IntEnum):
         return self.name.lower().replace("_", "-")
 
 
-LAYER_OF: Final = {Scope.USER: Layer.USER, Scope.WORKSPACE: Layer.WORKSPACE, Scope.SESSION: Layer.SESSION}
-
-
 @dataclass(frozen=True, slots=True)
 class Rule:
     """One rule.

@@ -9,8 +9,10 @@ from hermitty.policy.check import KNOWN_SHELLS, canonical_shell, examine
 from hermitty.policy.context import Surroundings
 from hermitty.policy.decision import Decision, ruled, undecided
 from hermitty.policy.effects import Verdict
+from hermitty.policy.judged import JudgedLine
 from hermitty.policy.plain_words import in_plain_words
 from hermitty.policy.rule_file import table_of
+from hermitty.policy.rules import RuleSet
 from hermitty.policy.sanity import visible
 from hermitty.policy.suggesting import suggested_rule
 from hermitty.runtime.rules import RuleStore
@@ -32,9 +34,14 @@ class Checker:
         workspace = where if where != os.sep else None
         home = self._home if os.path.isabs(self._home) else None
         decision, line = examine(command, shell, Surroundings(where, workspace, home))
-        if decision.verdict is Verdict.ASK and (rule := suggested_rule(line)) is not None:
-            decision = replace(decision, suggested_rule=table_of(rule))
-        return ruled(decision, self._rules.rules(workspace=workspace).judge(line, self._clock()))
+        return with_rules(decision, line, self._rules.rules(workspace=workspace), self._clock())
+
+
+def with_rules(decision: Decision, line: JudgedLine, rules: RuleSet, now: float) -> Decision:
+    """Return a decision as rules change it, with the rule that would allow what is asked about."""
+    if decision.verdict is Verdict.ASK and (rule := suggested_rule(line)) is not None:
+        decision = replace(decision, suggested_rule=table_of(rule))
+    return ruled(decision, rules.judge(line, now))
 
 
 def default_shell(shell: str | None) -> str:

@@ -27,12 +27,12 @@ from hermitty.policy.judged import JudgedLine
 from hermitty.policy.modes import Ask, Refuse, Run, plan
 from hermitty.policy.plain_words import in_plain_words
 from hermitty.policy.rule import Action, Rule, Scope
-from hermitty.policy.rule_file import table_of
 from hermitty.policy.rules import Says
 from hermitty.policy.sanity import visible
 from hermitty.policy.suggesting import suggested_rule
 from hermitty.runtime.approvals import Approval, Approvals, Question, Reply, Verdict, new_question_id
 from hermitty.runtime.audit import Audit, AuditEntry
+from hermitty.runtime.checking import with_rules
 from hermitty.runtime.history.masking import mask_secrets
 from hermitty.runtime.places import Places
 from hermitty.runtime.rules import RuleStore, user_rules_file
@@ -184,9 +184,7 @@ class Gate:
         words = command if isinstance(command, str) else tuple(command)
         request = Request(words, canonical_shell(shell), cwd, workspace, home, session)
         decision, line = _examined(request, None)
-        if decision.decision == "ask" and (rule := suggested_rule(line)) is not None:
-            decision = replace(decision, suggested_rule=table_of(rule))
-        return ruled(decision, self.rules.rules(session=session, workspace=workspace).judge(line, self._clock()))
+        return with_rules(decision, line, self.rules.rules(session=session, workspace=workspace), self._clock())
 
     def entered(self, permit: Permit, terminal: str) -> None:
         """Note that a permitted command is about to run in a terminal: it may change what names mean there."""
