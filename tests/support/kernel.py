@@ -45,7 +45,8 @@ def few_descriptors(left: int) -> Iterator[None]:
     """Let this process open only so many more descriptors."""
     limits = resource.getrlimit(resource.RLIMIT_NOFILE)
     highest = max(map(int, os.listdir("/proc/self/fd")))
-    resource.setrlimit(resource.RLIMIT_NOFILE, (highest + 2, limits[1]))
+    # Room above the highest for all that are left: there may be no gap below it.
+    resource.setrlimit(resource.RLIMIT_NOFILE, (highest + 2 + left, limits[1]))
     fillers = []
     try:
         with contextlib.suppress(OSError):
