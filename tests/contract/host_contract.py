@@ -97,7 +97,7 @@ class HostContract:
         pty.discard_input()
         pty.write(b"kept\n")
 
-        pty.signal_foreground(signal.SIGUSR1)
+        await pty.signal_foreground(signal.SIGUSR1)
 
         assert await sink.ended() == ExitStatus(code=0)
         assert sink.data.endswith(b"got kept\r\n")

@@ -27,6 +27,7 @@ class Recorder(_Waitable):
         super().__init__()
         self.data = b""
         self.after_the_end = b""
+        self.lost: list[str] = []
         self.statuses: list[ExitStatus] = []
 
     def on_output(self, data: bytes) -> None:
@@ -37,6 +38,10 @@ class Recorder(_Waitable):
 
     def on_exit(self, status: ExitStatus) -> None:
         self.statuses.append(status)
+        self._changed.set()
+
+    def on_lost(self, reason: str) -> None:
+        self.lost.append(reason)
         self._changed.set()
 
     async def printed(self, text: bytes) -> bytes:

@@ -72,6 +72,7 @@ async def open_terminal(
         size=size,
         directory=directory,
         files=startup.files,
+        log_bytes=settings.terminal.log_bytes,
     )
     try:
         terminal.pty = await host.open(spec, terminal)

@@ -41,7 +41,7 @@ async def interrupt(terminal: "Terminal", command: Command) -> None:
     # A program that is just being started may lose it between fork and exec; it gets another one, once.
     again_at = time.monotonic() + _AGAIN_S if command.duration_s < _JUST_STARTED_S else deadline
     while command.is_running and terminal.is_open:
-        group = terminal.pty.signal_foreground(signal.SIGINT, unless=interrupted)
+        group = await terminal.pty.signal_foreground(signal.SIGINT, unless=interrupted)
         if group is not None:
             interrupted.add(group)
         if await command.ended(_INTERRUPT_LOOK_S) or time.monotonic() > deadline:

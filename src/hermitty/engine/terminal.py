@@ -24,7 +24,7 @@ from hermitty.engine.typed import settle
 from hermitty.engine.waiting import judge
 from hermitty.errors import HermittyError, InvalidCommand, NotSupported, TerminalBusy, TerminalClosed
 from hermitty.events import CommandFinished, CommandStarted, CwdChanged, TerminalEnded, TerminalEvent
-from hermitty.host.base import HostedPty, Waiting
+from hermitty.host.base import HostedPty, Log, Waiting
 from hermitty.model import (
     CommandResult,
     ExitStatus,
@@ -40,7 +40,6 @@ from hermitty.paths import canonical
 from hermitty.shell import tracker as shell
 from hermitty.shell.dialect import ENV_FILE, Dialect, ShellOptions, Submission
 from hermitty.shell.sentinel import submit_with_sentinel
-from hermitty.vt.byte_log import ByteLog
 from hermitty.vt.keys import key_bytes
 from hermitty.vt.markers import MarkerScanner
 from hermitty.vt.screen import Screen
@@ -82,7 +81,6 @@ class Terminal:
         self.started_with: dict[str, str] = {}  # the variables its shell was given
         self.quality = Quality.NONE
         self.takes_commands = True
-        self.log = ByteLog(settings.log_bytes)
         self.screen = screen
         self.current: Command | None = None
         self.last: Command | None = None
@@ -106,6 +104,7 @@ class Terminal:
         self._recovering = False
         self._at_prompt: Callable[[], None] | None = None  # sends the command that waits for the prompt
         self._may_be_typed = True  # something may stand on the line, or be on its way there
+        self._watchers: list[Callable[[], None]] = []
         self._tasks: set[asyncio.Task[None]] = set()
         self._kill_timer: asyncio.TimerHandle | None = None
         self._closing = False
@@ -114,7 +113,6 @@ class Terminal:
 
     def on_output(self, data: bytes) -> None:
         """Take the next bytes of the PTY."""
-        self.log.append(data)
         asked_by_program = self._tracker.phase is shell.Phase.RUNNING
         answer = self.screen.feed(data)
         for piece in self._scanner.feed(data):
@@ -124,6 +122,15 @@ class Terminal:
             self.type(answer)
         elif answer and self._tracker.phase is shell.Phase.RUNNING and self._answers.add(answer):
             self.spawn(self._answers.deliver())
+        for watcher in self._watchers:
+            watcher()
+
+    def on_lost(self, reason: str) -> None:
+        """Note that the host is gone, and what ran there with it."""
+        if (command := self.current) is not None:
+            command.warnings.append(f"terminal {self.id} is lost: {reason}")
+            self._end_command(command, State.LOST, None)
+        self._retire(reason)
 
     def on_exit(self, status: ExitStatus) -> None:
         """Note that the shell is gone; end what depends on it."""
@@ -146,9 +153,26 @@ class Terminal:
     # What callers ask and do.
 
     @property
+    def log(self) -> Log:
+        """Return the newest output by offset."""
+        return self.pty.log
+
+    @property
     def size(self) -> Size:
         """Return columns and rows."""
         return self._size
+
+    def watch(self, watcher: Callable[[], None]) -> Callable[[], None]:
+        """Call back whenever there is new output, or the terminal ends; return the function that stops it.
+
+        It is called in the midst of the event loop's work, and must be quick.
+        """
+        self._watchers = [*self._watchers, watcher]
+
+        def stop() -> None:
+            self._watchers = [each for each in self._watchers if each is not watcher]
+
+        return stop
 
     @property
     def is_open(self) -> bool:
@@ -502,6 +526,8 @@ class Terminal:
         self.closed_because = reason
         self.prompt_is_there.set()
         self._emit(TerminalEnded(self.id, reason))
+        for watcher in self._watchers:
+            watcher()
         self.spawn(self._free())
 
     async def _free(self) -> None:

@@ -36,7 +36,7 @@ async def settle(terminal: "Terminal", command: Command) -> None:
         # The line editor is in the middle of something: a half line, an open quote, half a key.
         terminal.prompt_is_there.clear()
         terminal.pty.discard_input()
-        terminal.pty.signal_foreground(signal.SIGINT)
+        await terminal.pty.signal_foreground(signal.SIGINT)
         if not await terminal.prompt_is_there.wait(_PROMPT_S):
             terminal.prompt_is_there.set()  # what was interrupted was a search or a menu; the line is the same
         terminal.check_open()

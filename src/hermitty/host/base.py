@@ -11,6 +11,7 @@ from enum import Enum, auto
 from typing import Literal, Protocol
 
 from hermitty.model import ExitStatus, Size, TerminalId
+from hermitty.vt.byte_log import LogSlice
 
 Stream = Literal["stdout", "stderr"]
 
@@ -27,6 +28,22 @@ class PtySpec:
     size: Size
     directory: str
     files: Mapping[str, bytes] = field(default_factory=dict)
+    log_bytes: int = 1024 * 1024  # how much of its output is kept, by a host that can choose
+
+
+@dataclass(frozen=True, slots=True)
+class FoundPty:
+    """A PTY that outlived whoever used it. Its output can be had from `start` on, as far as `end`."""
+
+    terminal: TerminalId
+    pid: int
+    directory: str
+    size: Size
+    start: int
+    end: int
+    writes: int  # how many writes reached it: see HostedPty.writes
+    answered: int  # up to where its queries were answered: see HostedPty.write
+    exit_status: ExitStatus | None = None  # of a shell that ended meanwhile
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,6 +87,24 @@ class Sink(Protocol):
     def on_exit(self, status: ExitStatus) -> None:
         """Note that the shell is gone. All of its output has been delivered."""
 
+    def on_lost(self, reason: str) -> None:
+        """Note that the host is gone, and the shell with it; what became of it cannot be known."""
+
+
+class Log(Protocol):
+    """The newest output of a PTY by absolute offset. It ends where the sink has been told everything."""
+
+    @property
+    def start(self) -> int:
+        """Return the offset of the oldest byte that can still be read."""
+
+    @property
+    def end(self) -> int:
+        """Return the offset that the next byte will have."""
+
+    def read(self, since: int, until: int | None = None) -> LogSlice:
+        """Return the bytes from `since` up to `until`, as far as they are there. Raises InvalidRequest for others."""
+
 
 class HostedPty(Protocol):
     """One PTY and its shell, owned by a host."""
@@ -78,8 +113,30 @@ class HostedPty(Protocol):
     def pid(self) -> int:
         """Return the process id of the shell on its host."""
 
-    def write(self, data: bytes) -> None:
-        """Queue input. Raises InputOverflow when the program has not read for too long."""
+    @property
+    def log(self) -> Log:
+        """Return its newest output; what the sink is being told is in it already."""
+
+    @property
+    def is_durable(self) -> bool:
+        """Tell whether it goes on when this process ends, so that another one can take it over."""
+
+    @property
+    def writes(self) -> int:
+        """Return how often `write` was called since the PTY was opened, by everybody who used it."""
+
+    def acknowledge(self, offset: int) -> None:
+        """Say that output before `offset` will not be needed to take the PTY over: what it meant is in its files.
+
+        A durable PTY that gets too far ahead of this pauses its programs.
+        """
+
+    def write(self, data: bytes, *, answers_to: int = 0) -> None:
+        """Queue input. Raises InputOverflow when the program has not read for too long.
+
+        An answer to a query tells which output it answers to: all before that offset. Whoever takes the PTY over
+        reads that output again, and must not answer twice.
+        """
 
     def discard_input(self) -> None:
         """Forget input that no program has read yet."""
@@ -88,7 +145,10 @@ class HostedPty(Protocol):
         """Change the window size; programs get SIGWINCH."""
 
     def put_file(self, name: str, data: bytes) -> None:
-        """Write a file of the private directory."""
+        """Write a file of the private directory.
+
+        In that of a durable PTY, whoever reads it later finds all of it, or all of what was there before.
+        """
 
     def get_file(self, name: str) -> bytes | None:
         """Read a file of the private directory, or None when it is not there."""
@@ -105,7 +165,7 @@ class HostedPty(Protocol):
     async def inspect(self) -> TtyState:
         """Ask the operating system what the terminal is doing."""
 
-    def signal_foreground(self, number: int, *, unless: Collection[int] = ()) -> int | None:
+    async def signal_foreground(self, number: int, *, unless: Collection[int] = ()) -> int | None:
         """Send a signal to the process group in front, as the terminal's keys would, and return that group.
 
         Groups in `unless` get none.
@@ -160,6 +220,12 @@ class Host(Protocol):
     async def start(self, spec: PipeSpec, sink: ProcessSink) -> HostedProcess:
         """Start a program with pipes."""
 
+    async def found(self) -> list[FoundPty]:
+        """Return the PTYs that were left here by somebody who is gone. They wait for `take_over`."""
+
+    async def take_over(self, terminal: TerminalId, sink: Sink, *, since: int) -> HostedPty:
+        """Go on with a PTY that was found; its sink is told everything from `since` on, and the exit if it ended."""
+
     def find_program(self, name: str) -> str | None:
         """Return the path of a program on this host."""
 
@@ -168,6 +234,9 @@ class Host(Protocol):
 
     def environment(self) -> dict[str, str]:
         """Return the environment that new programs start from."""
+
+    async def leave(self) -> None:
+        """Let go of everything: what is durable goes on, the rest ends."""
 
     async def aclose(self) -> None:
         """Close everything."""

@@ -6,10 +6,12 @@ import os
 import resource
 import secrets
 import shutil
+from collections.abc import Collection
 from pathlib import Path
 
-from hermitty.errors import HostUnavailable, InvalidDirectory
+from hermitty.errors import HostUnavailable, InvalidDirectory, TerminalNotFound
 from hermitty.host.base import (
+    FoundPty,
     HostedProcess,
     HostedPty,
     PipeSpec,
@@ -24,6 +26,7 @@ from hermitty.model import ExitStatus, TerminalId
 from hermitty.pty import foreground, processes
 from hermitty.pty.pipes import PipeProcess
 from hermitty.pty.posix import PosixPty
+from hermitty.vt.byte_log import ByteLog
 
 
 class LocalHost:
@@ -47,6 +50,12 @@ class LocalHost:
     async def open(self, spec: PtySpec, sink: Sink) -> HostedPty:
         """Start a program on a new PTY."""
         directory = Path(spec.directory)
+        log = ByteLog(spec.log_bytes)
+
+        def on_output(data: bytes) -> None:
+            log.append(data)
+            sink.on_output(data)
+
         try:
             for name, data in spec.files.items():
                 _write_private(directory / name, data)
@@ -58,7 +67,7 @@ class LocalHost:
                 env=spec.env,
                 size=spec.size,
                 descriptor_limit=self._descriptor_limit,
-                on_output=sink.on_output,
+                on_output=on_output,
                 on_exit=sink.on_exit,
             )
         except OSError as exc:
@@ -67,7 +76,7 @@ class LocalHost:
         except BaseException:
             self._directories.remove(directory)
             raise
-        hosted = LocalPty(self, pty, directory)
+        hosted = LocalPty(self, pty, directory, log)
         self._ptys.add(hosted)
         return hosted
 
@@ -76,6 +85,14 @@ class LocalHost:
         process = LocalProcess(self, spec, sink, self._owner(spec.owner), self._descriptor_limit)
         self._processes.add(process)
         return process
+
+    async def found(self) -> list[FoundPty]:
+        """Return nothing: what was opened here ended with whoever used it."""
+        return []
+
+    async def take_over(self, terminal: TerminalId, sink: Sink, *, since: int) -> HostedPty:
+        """Refuse: there is nothing to take over."""
+        raise TerminalNotFound(terminal, [])
 
     def find_program(self, name: str) -> str | None:
         """Return the path of a program."""
@@ -100,6 +117,10 @@ class LocalHost:
         else:
             self._processes.discard(hosted)
 
+    async def leave(self) -> None:
+        """Close everything: nothing here can go on by itself."""
+        await self.aclose()
+
     async def aclose(self) -> None:
         """Close everything."""
         await asyncio.gather(*(pty.close() for pty in self._ptys))
@@ -113,15 +134,28 @@ class LocalHost:
 class LocalPty:
     """A `HostedPty` in this process."""
 
-    def __init__(self, host: LocalHost, pty: PosixPty, directory: Path) -> None:
+    is_durable = False
+    writes = 0  # nobody will ask
+
+    def __init__(self, host: LocalHost, pty: PosixPty, directory: Path, log: ByteLog) -> None:
         self._host = host
         self._pty = pty
         self.directory = directory
+        self.log = log
         self.pid = pty.pid
-        self.write = pty.write
         self.discard_input = pty.discard_input
         self.resize = pty.resize
-        self.signal_foreground = pty.signal_foreground
+
+    def write(self, data: bytes, *, answers_to: int = 0) -> None:
+        """Queue input."""
+        self._pty.write(data)
+
+    def acknowledge(self, offset: int) -> None:
+        """Ignore it: what the log lets go of nobody takes over."""
+
+    async def signal_foreground(self, number: int, *, unless: Collection[int] = ()) -> int | None:
+        """Signal the process group in front."""
+        return self._pty.signal_foreground(number, unless=unless)
 
     def put_file(self, name: str, data: bytes) -> None:
         """Write a file of the private directory."""

@@ -8,10 +8,11 @@ import time
 from collections.abc import Collection
 from pathlib import Path
 
-from hermitty.errors import InvalidDirectory, NotSupported
-from hermitty.host.base import HostedProcess, HostedPty, PipeSpec, ProcessSink, PtySpec, Sink, TtyState
+from hermitty.errors import InvalidDirectory, NotSupported, TerminalNotFound
+from hermitty.host.base import FoundPty, HostedProcess, HostedPty, PipeSpec, ProcessSink, PtySpec, Sink, TtyState
 from hermitty.model import Size, TerminalId
 from hermitty.pty.windows import WindowsPty
+from hermitty.vt.byte_log import ByteLog
 
 
 class WindowsHost:
@@ -30,6 +31,12 @@ class WindowsHost:
     async def open(self, spec: PtySpec, sink: Sink) -> HostedPty:
         """Start a program on a new pseudo console."""
         directory = Path(spec.directory)
+        log = ByteLog(spec.log_bytes)
+
+        def on_output(data: bytes) -> None:
+            log.append(data)
+            sink.on_output(data)
+
         for name, data in spec.files.items():
             (directory / name).write_bytes(data)
         pty = WindowsPty(
@@ -37,16 +44,24 @@ class WindowsHost:
             cwd=spec.cwd,
             env=spec.env,
             size=spec.size,
-            on_output=sink.on_output,
+            on_output=on_output,
             on_exit=sink.on_exit,
         )
-        hosted = WindowsHostedPty(self, pty, directory)
+        hosted = WindowsHostedPty(self, pty, directory, log)
         self._ptys.add(hosted)
         return hosted
 
     async def start(self, spec: PipeSpec, sink: ProcessSink) -> HostedProcess:
         """Refuse: processes without a terminal are not there on Windows yet."""
         raise NotSupported("the pipe provider is not available on Windows yet; use the pty provider")
+
+    async def found(self) -> list[FoundPty]:
+        """Return nothing: what was opened here ended with whoever used it."""
+        return []
+
+    async def take_over(self, terminal: TerminalId, sink: Sink, *, since: int) -> HostedPty:
+        """Refuse: there is nothing to take over."""
+        raise TerminalNotFound(terminal, [])
 
     def find_program(self, name: str) -> str | None:
         """Return the path of a program."""
@@ -66,6 +81,10 @@ class WindowsHost:
         self._ptys.discard(hosted)
         shutil.rmtree(hosted.directory, ignore_errors=True)
 
+    async def leave(self) -> None:
+        """Close everything: nothing here can go on by itself."""
+        await self.aclose()
+
     async def aclose(self) -> None:
         """Close everything."""
         for hosted in tuple(self._ptys):
@@ -76,15 +95,22 @@ class WindowsHost:
 class WindowsHostedPty:
     """A `HostedPty` on Windows."""
 
-    def __init__(self, host: WindowsHost, pty: WindowsPty, directory: Path) -> None:
+    is_durable = False
+    writes = 0  # nobody will ask
+
+    def __init__(self, host: WindowsHost, pty: WindowsPty, directory: Path, log: ByteLog) -> None:
         self._host = host
         self._pty = pty
         self.directory = directory
+        self.log = log
         self.pid = pty.pid
 
-    def write(self, data: bytes) -> None:
+    def write(self, data: bytes, *, answers_to: int = 0) -> None:
         """Write input."""
         self._pty.write(data)
+
+    def acknowledge(self, offset: int) -> None:
+        """Ignore it: what the log lets go of nobody takes over."""
 
     def discard_input(self) -> None:
         """Do nothing: input is not queued here."""
@@ -117,7 +143,7 @@ class WindowsHostedPty:
         """Know nothing: Windows does not tell what a program waits for."""
         return TtyState()
 
-    def signal_foreground(self, number: int, *, unless: Collection[int] = ()) -> int | None:
+    async def signal_foreground(self, number: int, *, unless: Collection[int] = ()) -> int | None:
         """Press Ctrl-C, once; other signals do not exist."""
         if number == signal.SIGINT and self.pid not in unless:
             self._pty.interrupt()
