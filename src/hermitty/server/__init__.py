@@ -1,0 +1,1 @@
+"""The server: HTTP, events and attached viewers, in front of one runtime."""
