@@ -1,17 +1,21 @@
 """The values that every layer speaks of: ids, sizes, outcomes and the result of a command."""
 
 import math
+import re
+import secrets
 import signal as signals
 from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Literal, NewType, Self
 
-from hermitty.errors import InvalidSize, InvalidTime
+from hermitty.errors import InvalidRequest, InvalidSize, InvalidTime
 
 TerminalId = NewType("TerminalId", str)
 CommandId = NewType("CommandId", str)
 
 ProviderName = Literal["pty", "pipe"]
+
+_COMMAND_ID = re.compile(r"c_[0-9a-f]{16}")
 
 # The kernel's window size has 16 bits; programs misbehave long before that.
 MAX_CELLS = 4096
@@ -103,6 +107,22 @@ class CommandResult:
     stderr: str | None = None
     needs_input: NeedsInput | None = None
     warnings: list[str] = field(default_factory=list)
+
+
+def new_command_id() -> CommandId:
+    """Make an id that nobody else has."""
+    return CommandId(f"c_{secrets.token_hex(8)}")
+
+
+def checked_command_id(text: str | None) -> CommandId | None:
+    """Return an id that a caller chose for a command, or raise InvalidRequest. None: we choose."""
+    if text is None:
+        return None
+    if not isinstance(text, str) or not _COMMAND_ID.fullmatch(text):
+        raise InvalidRequest(
+            f"command id {str(text)[:80]!r} is none: write c_ and 16 digits of 0-9a-f, chosen at random"
+        )
+    return CommandId(text)
 
 
 def signal_name(number: int) -> str | None:

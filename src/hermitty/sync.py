@@ -205,9 +205,19 @@ class SyncTerminal(_Mirror[Terminal]):
     send_key = _there(Terminal.send_key)
     resize = _there(Terminal.resize)
 
-    def start(self, line: str, *, kill_after_s: float | None = None, verify: bool = False) -> SyncCommand:
+    def start(
+        self,
+        line: str,
+        *,
+        kill_after_s: float | None = None,
+        verify: bool = False,
+        command_id: CommandId | None = None,
+        decided: tuple[str, str | None] | None = None,
+    ) -> SyncCommand:
         """Send a command and return its handle at once."""
-        starting = self._real.start(line, kill_after_s=kill_after_s, verify=verify)
+        starting = self._real.start(
+            line, kill_after_s=kill_after_s, verify=verify, command_id=command_id, decided=decided
+        )
         return SyncCommand(self._loop, self._loop.call(starting))
 
     def screen_text(self) -> str:
@@ -263,7 +273,13 @@ class SyncRuntime(_Mirror[Runtime]):
     read_artifact_lines = _awaited(Runtime.read_artifact_lines)
     search_artifact = _awaited(Runtime.search_artifact)
     explain = _awaited(Runtime.explain)
+    adopt = _awaited(Runtime.adopt)
     info = _there(Runtime.info)
+    rename = _there(Runtime.rename)
+    pause = _there(Runtime.pause)
+    unpause = _there(Runtime.unpause)
+    command = _there(Runtime.command)
+    commands = _there(Runtime.commands)
     check = _there(Runtime.check)
     is_hot = _there(Runtime.is_hot)
     context = _there(Runtime.context)
@@ -282,10 +298,11 @@ class SyncRuntime(_Mirror[Runtime]):
         env: Mapping[str, str] | None = None,
         cols: int | None = None,
         rows: int | None = None,
+        name: str | None = None,
     ) -> SyncTerminal:
         """Open a terminal and wait until it takes commands."""
         opening = self._real.open_terminal(
-            cwd=cwd, shell=shell, session=session, workspace=workspace, env=env, cols=cols, rows=rows
+            cwd=cwd, shell=shell, session=session, workspace=workspace, env=env, cols=cols, rows=rows, name=name
         )
         return SyncTerminal(self._loop, self._loop.call(opening))
 
@@ -306,10 +323,18 @@ class SyncRuntime(_Mirror[Runtime]):
         return [SyncTerminal(self._loop, terminal) for terminal in found]
 
     def start_in(
-        self, terminal_id: str, command: str, *, session: str | None = None, kill_after_s: float | None = None
+        self,
+        terminal_id: str,
+        command: str,
+        *,
+        session: str | None = None,
+        kill_after_s: float | None = None,
+        command_id: str | None = None,
     ) -> SyncCommand:
         """Start a command in a given terminal and return its handle at once, if the policy allows it."""
-        starting = self._real.start_in(terminal_id, command, session=session, kill_after_s=kill_after_s)
+        starting = self._real.start_in(
+            terminal_id, command, session=session, kill_after_s=kill_after_s, command_id=command_id
+        )
         return SyncCommand(self._loop, self._loop.call(starting))
 
     def last_command(self, terminal_id: str) -> SyncCommand | None:
@@ -334,6 +359,10 @@ class SyncRuntime(_Mirror[Runtime]):
     def close(self) -> None:
         """Close every terminal and process, and end the thread."""
         self._loop.close(self._real.close())
+
+    def leave(self) -> None:
+        """Let go of everything: terminals on a host that outlives this process go on, the rest ends."""
+        self._loop.close(self._real.leave())
 
     def _until_closed(self, events: Iterator[Event]) -> Iterator[Event]:
         try:

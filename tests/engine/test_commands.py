@@ -136,7 +136,7 @@ async def test_programs_cannot_see_the_nonce(bash: Terminal) -> None:
     # A child looks at its own environment, at its shell's, and at its shell's arguments.
     line = "env | cat; tr '\\0' '\\n' </proc/$$/environ; tr '\\0' '\\n' </proc/$$/cmdline; ls -l /proc/self/fd"
     result = await bash.run(f'sh -c "{line}"'.replace("$$", "$PPID"), wait_s=PATIENCE_S)
-    assert bash._nonce not in result.text
+    assert bash.nonce not in result.text
     assert "633" not in result.text
     assert bash.pty.get_file("init.bash") is None
 

@@ -48,7 +48,7 @@ def children() -> set[int]:
 
 def files_of(terminal: Terminal) -> dict[str, bytes] | None:
     """What is in a terminal's private directory, or None when it is gone."""
-    directory = Path(terminal._directory)
+    directory = Path(terminal.directory)
     if not directory.exists():
         return None
     assert directory.stat().st_mode & 0o777 == 0o700
@@ -207,7 +207,7 @@ async def test_nothing_is_left_of_a_closed_terminal(runtime: Runtime, work: Path
     before = files_of(terminal)
     # What holds the nonce is gone as soon as the shell has read it.
     assert before is not None
-    assert not [name for name, data in before.items() if terminal._nonce.encode() in data]
+    assert not [name for name, data in before.items() if terminal.nonce.encode() in data]
     await runtime.close_terminal(terminal.id)
     assert files_of(terminal) is None
 
@@ -215,7 +215,7 @@ async def test_nothing_is_left_of_a_closed_terminal(runtime: Runtime, work: Path
 async def test_nothing_is_left_of_a_closed_runtime(home: Path, work: Path) -> None:
     async with hermitty.open(settings_for(home)) as runtime:
         terminals = [await runtime.open_terminal(shell="sh", cwd=work) for _ in range(3)]
-        root = Path(terminals[0]._directory).parent
+        root = Path(terminals[0].directory).parent
         assert root.is_dir()
     assert not root.exists()
     assert children() == set()

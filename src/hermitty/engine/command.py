@@ -3,7 +3,6 @@
 import asyncio
 import math
 import re
-import secrets
 import time
 from collections.abc import AsyncIterator
 from dataclasses import dataclass
@@ -15,7 +14,15 @@ from hermitty.engine.waiting import QUIET_S
 from hermitty.errors import CommandEnded, IncompleteCommand, InputOverflow, InvalidPattern
 from hermitty.events import CommandEvent, Completed, InputWanted, OutputArrived
 from hermitty.host.base import TtyState, Waiting
-from hermitty.model import CommandId, CommandResult, NeedsInput, State, checked_time, signal_of_exit_code
+from hermitty.model import (
+    CommandId,
+    CommandResult,
+    NeedsInput,
+    State,
+    checked_time,
+    new_command_id,
+    signal_of_exit_code,
+)
 from hermitty.output.model_text import model_text
 from hermitty.vt.capture import HeadTail
 from hermitty.vt.keys import key_bytes
@@ -55,9 +62,11 @@ class OutputSlice:
 class Command:
     """A command that runs, or has run. Cancelling a wait leaves the command alone."""
 
-    def __init__(self, terminal: "Terminal", line: str | None, origin: Origin) -> None:
+    def __init__(
+        self, terminal: "Terminal", line: str | None, origin: Origin, command_id: CommandId | None = None
+    ) -> None:
         settings = terminal.settings
-        self.id = CommandId(f"c_{secrets.token_hex(8)}")
+        self.id = command_id or new_command_id()
         self.line = line
         self.origin: Origin = origin
         self.state = State.RUNNING
@@ -74,7 +83,9 @@ class Command:
         self.farewell: str | None = None  # what the shell added when the command told it to exit
         self.capture = HeadTail(settings.capture_head_bytes, settings.capture_tail_bytes)
         self._terminal = terminal
-        self._started = time.monotonic()
+        self.started = time.monotonic()
+        self.time_limit: tuple[float, float] | None = None  # how long it may run, and until when by the same clock
+        self.kept_head = -1  # how much of the beginning of its output is in a file
         self._ended_at: float | None = None
         self._ended = Flag()
         self._grown = Pulse()
@@ -83,7 +94,7 @@ class Command:
         self._incomplete = False
         self._stopping: State | None = None
         self._final: CommandResult | None = None
-        self.last_activity = self._started
+        self.last_activity = self.started
 
     # What the terminal tells it.
 
@@ -122,13 +133,13 @@ class Command:
         if self._stopping is not State.KILLED:
             self._stopping = state
 
-    def finish(self, state: State, exit_code: int | None) -> None:
-        """Note the end. Only the first one counts."""
+    def finish(self, state: State, exit_code: int | None, *, at: float | None = None) -> None:
+        """Note the end, now or when it was. Only the first one counts."""
         if not self.is_running:
             return
         self.exit_code = exit_code
         self.state = self._stopping or state
-        self._ended_at = time.monotonic()
+        self._ended_at = time.monotonic() if at is None else at
         self._ended.set()
         self._grown.fire()
 
@@ -142,7 +153,7 @@ class Command:
     @property
     def duration_s(self) -> float:
         """Return how long it took, or has taken so far."""
-        return (self._ended_at or time.monotonic()) - self._started
+        return (self._ended_at or time.monotonic()) - self.started
 
     def output(self, since: int | None = None) -> OutputSlice:
         """Return raw output from an offset on (default: from the start), as far as the log still has it."""
@@ -295,6 +306,7 @@ class Command:
 
     def _type(self, data: bytes) -> None:
         self._check_running()
+        self._terminal.check_handed_over()
         if self.has_begun and not self._early:
             self._terminal.write(data)
             return

@@ -1,17 +1,24 @@
 """How a registry's terminals are opened."""
 
-from collections.abc import Callable, Mapping
-from typing import Protocol
+import json
+from collections.abc import Awaitable, Callable, Mapping
+from dataclasses import dataclass
+from functools import partial
+from typing import Any, Protocol
 
 from hermitty.config import Settings
-from hermitty.engine.observer import Observer
+from hermitty.engine.adopting import prepare, take_over
+from hermitty.engine.observer import NoObserver, Observer
 from hermitty.engine.opening import open_terminal
 from hermitty.engine.terminal import Terminal
 from hermitty.events import TerminalEvent
-from hermitty.host.base import Host
-from hermitty.model import Size, TerminalId
+from hermitty.host.base import FoundPty, Host
+from hermitty.model import ExitStatus, Size, TerminalId
 from hermitty.shell.launch import choose_shell
 from hermitty.vt.screen import Screen
+
+# What the registry keeps of a terminal, in its private directory.
+OWNER = "kept.owner"
 
 
 class Opener(Protocol):
@@ -38,6 +45,35 @@ class Opener(Protocol):
     ) -> Terminal:
         """Open a terminal that takes commands. A failed or cancelled open leaves nothing behind."""
 
+    async def found(self) -> list["Found"]:
+        """Return the terminals that another process left, as far as they can be gone on with; the others are closed."""
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """A terminal that another process left. `owner` is what its registry kept of it.
+
+    `make` gives it its voice; then `take_over` lets it go on.
+    """
+
+    owner: dict[str, Any]
+    make: Callable[[Callable[[TerminalEvent], None]], Terminal | None]
+    take_over: Callable[[Terminal], Awaitable[None]]
+    close: Callable[[], Awaitable[None]]
+
+
+class _NoSink:
+    """Is not interested: the PTY is about to be closed."""
+
+    def on_output(self, data: bytes) -> None:
+        """Ignore it."""
+
+    def on_exit(self, status: ExitStatus) -> None:
+        """Ignore it."""
+
+    def on_lost(self, reason: str) -> None:
+        """Ignore it."""
+
 
 class HostOpener:
     """Opens shells on one host, with the settings of the moment."""
@@ -48,7 +84,9 @@ class HostOpener:
         settings: Callable[[], Settings],
         new_screen: Callable[[Size], Screen],
         observer: Observer | None = None,
+        restore_screen: Callable[[bytes], Screen] | None = None,
     ) -> None:
+        self._restore_screen = restore_screen
         self._settings = settings
         self._host = host
         self._new_screen = new_screen
@@ -95,3 +133,44 @@ class HostOpener:
             emit=emit,
             observer=self._observer,
         )
+
+    async def found(self) -> list[Found]:
+        """Return the terminals that were left on the host."""
+        terminals = []
+        for pty in await self._host.found():
+            owner = _owner(self._host.read_file(pty, OWNER))
+            left = Found(
+                owner or {}, partial(self._make, pty), partial(self._take_over, pty), partial(self._close, pty)
+            )
+            if owner is None:
+                await left.close()
+            else:
+                terminals.append(left)
+        return terminals
+
+    def _make(self, pty: FoundPty, emit: Callable[[TerminalEvent], None]) -> Terminal | None:
+        if self._restore_screen is None:
+            return None
+        return prepare(
+            pty,
+            lambda name: self._host.read_file(pty, name),
+            settings=self._settings(),
+            new_screen=self._new_screen,
+            restore_screen=self._restore_screen,
+            emit=emit,
+            observer=self._observer or NoObserver(),
+        )
+
+    async def _take_over(self, pty: FoundPty, terminal: Terminal) -> None:
+        await take_over(terminal, pty, self._host, lambda name: self._host.read_file(pty, name))
+
+    async def _close(self, pty: FoundPty) -> None:
+        await (await self._host.take_over(pty.terminal, _NoSink(), since=pty.end)).close()
+
+
+def _owner(data: bytes | None) -> dict[str, Any] | None:
+    try:
+        owner = json.loads(data or b"null")
+    except ValueError:
+        return None
+    return owner if isinstance(owner, dict) else None

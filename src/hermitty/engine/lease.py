@@ -1,7 +1,7 @@
 """What a registry gives to those who ask for a terminal."""
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from types import TracebackType
 from typing import Self
 
@@ -17,6 +17,8 @@ class TerminalInfo:
     workspace: str | None
     switches: int
     is_leased: bool
+    name: str | None = None
+    opened_at: float = field(default=0.0, compare=False)  # seconds since 1970
 
 
 class Lease:

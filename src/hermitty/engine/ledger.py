@@ -32,8 +32,11 @@ class Entry:
     keep: bool
     first_env: Mapping[str, str] | None
     is_counted: bool = True
+    name: str | None = None
+    opened_at: float = 0.0  # seconds since 1970
     held: Use = Use.LEASED
     switches: int = 0
+    kept: bytes | None = None  # what was kept of it for another process
     last_used: int = 0
     idle_since: float = 0.0
     # The directory the shell stands in, as it was when the shell came there: links may lead elsewhere by now,
@@ -45,9 +48,10 @@ class Entry:
     @property
     def use(self) -> Use:
         """Tell whether it can be given away."""
-        if self.keep or not self.terminal.is_open or not self.terminal.takes_commands:
+        terminal = self.terminal
+        if self.keep or not terminal.is_open or not terminal.takes_commands or terminal.paused_by is not None:
             return Use.UNUSABLE
-        return Use.BUSY if self.held is Use.IDLE and self.terminal.is_busy else self.held
+        return Use.BUSY if self.held is Use.IDLE and terminal.is_busy else self.held
 
     def look(self) -> None:
         """Note where the shell stands now."""
@@ -161,6 +165,11 @@ class Ledger:
         self.entries[entry.terminal.id] = entry
         return entry
 
+    def put(self, entry: Entry) -> None:
+        """Enter a terminal that was somebody else's, with its number."""
+        self.entries[entry.terminal.id] = entry
+        self._numbers = itertools.count(max(entry.number + 1, next(self._numbers)))
+
     def replace(self, entry: Entry, reason: str) -> Opening:
         """Close a terminal, and keep its place for a new one."""
         opening = Opening(entry.session, entry.workspace, is_counted=entry.is_counted)
@@ -189,11 +198,12 @@ class Ledger:
         for entry in [each for each in self.entries.values() if not each.terminal.is_open]:
             self.discard(entry, "its shell has ended")
 
-    def unbind(self, session: str) -> None:
-        """Let a session have no terminals, those being opened included."""
-        for holder in self._holders():
-            if holder.session == session:
-                holder.session = None
+    def unbind(self, session: str) -> list[Entry]:
+        """Let a session have no terminals, those being opened included; return those that it had."""
+        own = [holder for holder in self._holders() if holder.session == session]
+        for holder in own:
+            holder.session = None
+        return [holder for holder in own if isinstance(holder, Entry)]
 
     def refuse_all(self, error: Callable[[], InvalidRequest]) -> None:
         """Tell everybody who waits that nothing will come."""

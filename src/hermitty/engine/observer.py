@@ -1,6 +1,6 @@
 """Who else wants to know what commands do: a seam for whatever keeps their output or counts them."""
 
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
 if TYPE_CHECKING:
     from hermitty.engine.command import Command
@@ -19,6 +19,12 @@ class Observer(Protocol):
     def ended(self, terminal: "Terminal", command: "Command") -> None:
         """A command is over; its state and exit code are set."""
 
+    def keep(self, command: "Command") -> dict[str, Any]:
+        """Return what another process needs to go on observing a command, as JSON values. What is kept must be safe."""
+
+    def resumed(self, terminal: "Terminal", command: "Command", kept: dict[str, Any]) -> None:
+        """Go on with a command that began in another process, from where it was kept."""
+
     def artifact(self, command: "Command") -> str | None:
         """Return the name under which the complete output of a command is kept, if it is."""
 
@@ -33,6 +39,13 @@ class NoObserver:
         """Ignore it."""
 
     def ended(self, terminal: "Terminal", command: "Command") -> None:
+        """Ignore it."""
+
+    def keep(self, command: "Command") -> dict[str, Any]:
+        """Keep nothing."""
+        return {}
+
+    def resumed(self, terminal: "Terminal", command: "Command", kept: dict[str, Any]) -> None:
         """Ignore it."""
 
     def artifact(self, command: "Command") -> str | None:

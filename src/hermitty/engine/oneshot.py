@@ -2,7 +2,6 @@
 
 import asyncio
 import os
-import secrets
 import signal
 import time
 from collections.abc import Callable, Sequence
@@ -19,6 +18,7 @@ from hermitty.model import (
     State,
     checked_time,
     is_encodable,
+    new_command_id,
     signal_name,
 )
 from hermitty.output.model_text import model_text
@@ -42,8 +42,9 @@ class Process:
         cwd: str,
         settings: Settings,
         listener: Listener | None = None,
+        command_id: CommandId | None = None,
     ) -> None:
-        self.id = CommandId(f"c_{secrets.token_hex(8)}")
+        self.id = command_id or new_command_id()
         self.command = command
         self.warnings: list[str] = []
         self._shell = shell
@@ -214,6 +215,7 @@ async def start_process(
     settings: Settings,
     stdin: bool = False,
     listener: Listener | None = None,
+    command_id: CommandId | None = None,
 ) -> Process:
     """Start a shell line, or a program with its arguments exactly as given."""
     host.check_directory(cwd)
@@ -228,7 +230,7 @@ async def start_process(
     else:
         argv, line = checked_argv(host, command, cwd)
     full_env = terminal_environment(base, {**settings.terminal.env, **env})
-    process = Process(line, name, cwd, settings, listener)
+    process = Process(line, name, cwd, settings, listener, command_id)
     spec = PipeSpec(owner=process.id, argv=argv, cwd=cwd, env=full_env, stdin=stdin)
     process.hosted = await host.start(spec, process)
     return process

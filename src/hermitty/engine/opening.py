@@ -6,6 +6,7 @@ from collections.abc import Callable
 from typing import Literal
 
 from hermitty.config import Settings
+from hermitty.engine.keeping import keep_birth
 from hermitty.engine.observer import Observer
 from hermitty.engine.terminal import Terminal
 from hermitty.errors import TerminalClosed
@@ -89,6 +90,8 @@ async def open_terminal(
     for name in startup.secret_files:
         terminal.pty.drop_file(name)
     terminal.pty.remember_program()
+    if terminal.pty.is_durable:
+        keep_birth(terminal, program)
     emit(TerminalOpened(terminal.id, terminal.shell, cwd, terminal.quality))
     return terminal
 

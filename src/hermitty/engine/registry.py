@@ -7,19 +7,21 @@ by a task of the registry, which ends with it; the terminal is reserved all the 
 import asyncio
 import os
 import secrets
+import time
 from collections.abc import Callable, Coroutine, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from hermitty.config import ReuseSettings
 from hermitty.engine.host_opener import Opener
 from hermitty.engine.lease import Lease, TerminalInfo
 from hermitty.engine.ledger import Entry, Grant, Ledger, Opening, Reserved
+from hermitty.engine.owners import entry_of, keep
 from hermitty.engine.pool import Plan, Pool, Spare, Voice, close_terminal
 from hermitty.engine.reuse import Request, Use
 from hermitty.engine.terminal import Terminal
 from hermitty.errors import HermittyError, InvalidRequest, TerminalBusy, TerminalNotFound
-from hermitty.events import CommandFinished, TerminalEvent
+from hermitty.events import CommandFinished, TerminalEvent, TerminalOpened
 from hermitty.model import Size, TerminalId
 from hermitty.paths import absolute, canonical, identity, same_path
 from hermitty.shell.environment import PathContributions, restore_line
@@ -38,6 +40,7 @@ class _Wish:
     fresh: bool = False
     keep: bool = False
     is_extra: bool = False
+    name: str | None = None
 
     @property
     def plan(self) -> Plan:
@@ -106,13 +109,33 @@ class Registry:
         size: Size | None = None,
         keep: bool = False,
         is_extra: bool = False,
+        name: str | None = None,
     ) -> Lease:
         """Return a new terminal. One to `keep` is never given to others, nor closed to make room or for idling.
 
         An extra one does not count for the limit, and so never waits for others to be given back.
         """
-        wish = self._wish(cwd, session, workspace, shell, env, size=size, fresh=True, keep=keep, is_extra=is_extra)
-        return await self._fulfil(wish)
+        wish = self._wish(cwd, session, workspace, shell, env)
+        return await self._fulfil(replace(wish, size=size, fresh=True, keep=keep, is_extra=is_extra, name=name))
+
+    async def adopt(self) -> int:
+        """Go on with the terminals that another process left, and tell how many there are."""
+        adopted = 0
+        for found in await self._opener.found():
+            voice = Voice()
+            terminal = found.make(voice)
+            entry = None if terminal is None else entry_of(found.owner, terminal)
+            if terminal is None or entry is None:
+                await found.close()
+                continue
+            self._ledger.put(entry)
+            await found.take_over(terminal)
+            self._touch(entry)
+            voice.speak_to(self._on_event, terminal.cwd or "")
+            self._on_event(TerminalOpened(terminal.id, terminal.shell, terminal.cwd or "", terminal.quality))
+            adopted += terminal.is_open
+        self._ledger.serve_all()
+        return adopted
 
     # Who has what.
 
@@ -124,7 +147,9 @@ class Registry:
         """Return what the registry knows of a terminal, until nothing of it is left."""
         entry = self._ledger.leaving.get(TerminalId(terminal_id)) or self._entry(terminal_id)
         is_leased = entry.held is not Use.IDLE
-        return TerminalInfo(entry.number, entry.session, entry.workspace, entry.switches, is_leased)
+        return TerminalInfo(
+            entry.number, entry.session, entry.workspace, entry.switches, is_leased, entry.name, entry.opened_at
+        )
 
     def terminals(
         self, *, busy: bool | None = None, session: str | None = None, workspace: str | None = None
@@ -168,10 +193,17 @@ class Registry:
         bound = (entry.session for entry in self._ledger.entries.values())
         return list(dict.fromkeys([*self._directories, *(each for each in bound if each is not None)]))
 
+    def rename(self, terminal_id: str, name: str | None) -> None:
+        """Give a terminal a name for people, or none."""
+        entry = self._entry(terminal_id)
+        entry.name = name
+        keep(entry)
+
     def bind(self, terminal_id: str, session: str | None) -> None:
         """Give a terminal to a session, or to none."""
         entry = self._entry(terminal_id)
         entry.session = session
+        keep(entry)
         self._ledger.serve(entry.workspace)
 
     def release_session(self, session: str) -> None:
@@ -181,7 +213,8 @@ class Registry:
             if entry.session == session:
                 entry.idle_since = now
         self._directories.pop(session, None)
-        self._ledger.unbind(session)
+        for entry in self._ledger.unbind(session):
+            keep(entry)
         self._ledger.serve_all()
 
     async def end_session(self, session: str, *, kill: bool = True) -> None:
@@ -231,8 +264,25 @@ class Registry:
             await asyncio.wait(self._closings)
         await self._pool.settled()
 
+    async def leave(self) -> None:
+        """Let go of every terminal: those whose PTY is durable go on, and can be adopted by another registry."""
+        await self._stop()
+        for entry in list(self._ledger.entries.values()):
+            if entry.terminal.is_open and entry.terminal.pty.is_durable:
+                keep(entry)
+                entry.terminal.keep()
+            else:
+                self._ledger.discard(entry, "the registry was closed")
+        await self.settled()
+
     async def close(self) -> None:
         """Close every terminal. Whoever waits for one is told; nothing is given any more."""
+        await self._stop()
+        for entry in list(self._ledger.entries.values()):
+            self._ledger.discard(entry, "the registry was closed")
+        await self.settled()
+
+    async def _stop(self) -> None:
         self._is_closed = True
         if self._reaper is not None:
             self._reaper.cancel()
@@ -242,9 +292,6 @@ class Registry:
         while self._work:
             await asyncio.wait(self._work)
         await self._pool.close()
-        for entry in list(self._ledger.entries.values()):
-            self._ledger.discard(entry, "the registry was closed")
-        await self.settled()
 
     # Carrying out what was granted.
 
@@ -347,6 +394,8 @@ class Registry:
                 wish.keep,
                 first_env,
                 opening.is_counted,
+                wish.name,
+                time.time(),
             ),
         )
         self._touch(entry)
@@ -403,11 +452,6 @@ class Registry:
         workspace: str | None,
         shell: str | None,
         env: Mapping[str, str] | None,
-        *,
-        size: Size | None = None,
-        fresh: bool = False,
-        keep: bool = False,
-        is_extra: bool = False,
     ) -> _Wish:
         if self._is_closed:
             raise _closed()
@@ -418,7 +462,7 @@ class Registry:
         extra = dict(env or {})
         program = self._opener.shell(shell)
         request = Request(canonical(path), program, session, workspace, env=frozenset(extra.items()))
-        wish = _Wish(request, path, extra, size=size, fresh=fresh, keep=keep, is_extra=is_extra)
+        wish = _Wish(request, path, extra)
         self._pool.asked(wish.plan, path)
         return wish
 
@@ -435,6 +479,7 @@ class Registry:
             raise TerminalNotFound(terminal_id, list(self._ledger.entries)) from None
 
     def _lease(self, entry: Entry, *, created: bool = False, switched: bool = False) -> Lease:
+        keep(entry)
         return Lease(entry.terminal, lambda: self._give_back(entry), created=created, switched=switched)
 
     def _give_back(self, entry: Entry) -> None:

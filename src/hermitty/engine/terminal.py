@@ -7,25 +7,28 @@ Everything that takes time belongs to a task of the terminal and ends with it.
 
 import asyncio
 import contextlib
+import hashlib
 import os
 import re
 import time
 from collections.abc import Callable, Coroutine
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from hermitty.config import RunSettings, TerminalSettings
 from hermitty.engine import stopping
 from hermitty.engine.answers import Answers
 from hermitty.engine.command import Command, build_result
 from hermitty.engine.flag import Flag
+from hermitty.engine.keeping import KEEP_EVERY, keep_screen, keep_state
 from hermitty.engine.observer import NoObserver, Observer
 from hermitty.engine.pulse import Pulse
 from hermitty.engine.typed import settle
 from hermitty.engine.waiting import judge
-from hermitty.errors import HermittyError, InvalidCommand, NotSupported, TerminalBusy, TerminalClosed
+from hermitty.errors import HermittyError, InvalidCommand, NotSupported, TerminalBusy, TerminalClosed, TerminalPaused
 from hermitty.events import CommandFinished, CommandStarted, CwdChanged, TerminalEnded, TerminalEvent
 from hermitty.host.base import HostedPty, Log, Waiting
 from hermitty.model import (
+    CommandId,
     CommandResult,
     ExitStatus,
     NeedsInput,
@@ -43,6 +46,9 @@ from hermitty.shell.sentinel import submit_with_sentinel
 from hermitty.vt.keys import key_bytes
 from hermitty.vt.markers import MarkerScanner
 from hermitty.vt.screen import Screen
+
+if TYPE_CHECKING:
+    from hermitty.engine.adopting import Replay
 
 # A line that may end in the shell's `exit`, after which some shells say so themselves.
 _TELLS_TO_EXIT = re.compile(r"\b(exit|logout)\b")
@@ -81,6 +87,7 @@ class Terminal:
         self.started_with: dict[str, str] = {}  # the variables its shell was given
         self.quality = Quality.NONE
         self.takes_commands = True
+        self.paused_by: str | None = None  # the person who has it, if not agents
         self.screen = screen
         self.current: Command | None = None
         self.last: Command | None = None
@@ -88,42 +95,86 @@ class Terminal:
         self.prompt_is_there = Flag()
         self.integration_failed: str | None = None
         self.pty: HostedPty
-        self._nonce = nonce
-        self._directory = directory
-        self._options = options
+        self.nonce = nonce
+        self.directory = directory
+        self.options = options
         self._emit = emit
         self.observer: Observer = observer or NoObserver()
         self._size = size
-        self._scanner = MarkerScanner(nonce)
-        self._tracker = shell.CommandTracker(prelude=dialect.prelude)
-        self._uses_sentinel = False
+        self.scanner = MarkerScanner(nonce)
+        self.tracker = shell.CommandTracker(prelude=dialect.prelude)
+        self.uses_sentinel = False
         self._answers = Answers(self)
         self._environment_told = Pulse()
-        self._hooks_lost = False
+        self.hooks_lost = False
         self.typed_prompts = 0  # how many prompts must come before nothing is left of what a person typed
-        self._recovering = False
+        self.recovering = False
         self._at_prompt: Callable[[], None] | None = None  # sends the command that waits for the prompt
-        self._may_be_typed = True  # something may stand on the line, or be on its way there
+        self.may_be_typed = True  # something may stand on the line, or be on its way there
         self._watchers: list[Callable[[], None]] = []
+        self.replay: Replay | None = None  # of output that another process has seen before
+        self._kept_at = 0  # the offset at which screen and state were kept last
+        self._understood = 0  # the end of the output that scanner and tracker have seen
         self._tasks: set[asyncio.Task[None]] = set()
-        self._kill_timer: asyncio.TimerHandle | None = None
+        self.kill_timer: asyncio.TimerHandle | None = None
         self._closing = False
 
     # What the host tells it.
 
     def on_output(self, data: bytes) -> None:
         """Take the next bytes of the PTY."""
-        asked_by_program = self._tracker.phase is shell.Phase.RUNNING
-        answer = self.screen.feed(data)
-        for piece in self._scanner.feed(data):
-            for event in self._tracker.feed(piece):
-                self._apply(event)
-        if answer and not asked_by_program:
-            self.type(answer)
-        elif answer and self._tracker.phase is shell.Phase.RUNNING and self._answers.add(answer):
-            self.spawn(self._answers.deliver())
+        if self.replay is not None:
+            self.replay.take(self, data)
+        else:
+            self.take(data)
+        if self.pty.is_durable and self.log.end - self._kept_at >= KEEP_EVERY:
+            self.keep()
         for watcher in self._watchers:
             watcher()
+
+    def take(self, data: bytes) -> None:
+        """Show bytes on the screen, understand them, and answer what programs ask."""
+        asked_by_program = self.tracker.phase is shell.Phase.RUNNING
+        answer = self.screen.feed(data)
+        self.understand(data)
+        if not answer:
+            return
+        if not asked_by_program:
+            self.type(answer, answers_to=self.log.end)
+        elif self.tracker.phase is shell.Phase.RUNNING and self._answers.add(answer):
+            self.spawn(self._answers.deliver())
+
+    def understand(self, data: bytes) -> None:
+        """Follow the shell through bytes that are on the screen."""
+        for piece in self.scanner.feed(data):
+            self._understood = piece.end
+            for event in self.tracker.feed(piece):
+                self._apply(event)
+
+    def keep(self) -> None:
+        """Keep everything that another process would need to go on from here, if the PTY outlives this one."""
+        if self.pty.is_durable and self.is_open and self.replay is None:
+            self._kept_at = self.log.end
+            keep_screen(self)
+
+    def resume(self, command: Command, kept: dict[str, Any], limit: tuple[float, float] | None) -> None:
+        """Go on with a command that another process began."""
+        self.current = command
+        self.observer.resumed(self, command, kept)
+        if limit is not None:
+            self._kill_later(command, *limit)
+
+    def lose_track(self, command: Command) -> None:
+        """End a command whose end was told by output that nobody has: the shell is at its prompt."""
+        command.warnings.append("nobody saw the end of this command; its exit code is not known")
+        self.tracker.go_on_from(shell.TrackerState(shell.Phase.AT_PROMPT, None, None, b"", False))
+        self.prompt_is_there.set()
+        self._end_command(command, State.DONE, None)
+
+    def forget_unsent(self, command: Command) -> None:
+        """End a command that another process could not send any more."""
+        self.observer.resumed(self, command, {})
+        self._end_command(command, State.LOST, None)
 
     def on_lost(self, reason: str) -> None:
         """Note that the host is gone, and what ran there with it."""
@@ -134,8 +185,8 @@ class Terminal:
 
     def on_exit(self, status: ExitStatus) -> None:
         """Note that the shell is gone; end what depends on it."""
-        for piece in self._scanner.flush():
-            for event in self._tracker.feed(piece):
+        for piece in self.scanner.flush():
+            for event in self.tracker.feed(piece):
                 self._apply(event)
         reason = f"its shell {status}"
         command = self.current
@@ -184,18 +235,35 @@ class Terminal:
         """Tell whether a command runs, an agent's or a person's."""
         return self.current is not None
 
-    async def start(self, line: str, *, kill_after_s: float | None = None, verify: bool = False) -> Command:
+    def pause(self, by: str) -> None:
+        """Let a person have the terminal: what agents send is refused until `unpause`. What runs goes on."""
+        self.check_open()
+        self.paused_by = by
+
+    def unpause(self) -> None:
+        """Hand the terminal back to agents."""
+        self.paused_by = None
+
+    async def start(
+        self,
+        line: str,
+        *,
+        kill_after_s: float | None = None,
+        verify: bool = False,
+        command_id: CommandId | None = None,
+        decided: tuple[str, str | None] | None = None,
+    ) -> Command:
         """Send a command to the shell, once, and return its handle as soon as it is sent.
 
-        With `verify`, the shell tells which line it runs; one that is not ours is killed. Cancelling before the line
-        was sent sends nothing and leaves the terminal idle.
+        With `verify`, the shell tells which line it runs; one that is not ours is killed. `decided` says who allowed
+        it, and by which rule. Cancelling before the line was sent sends nothing and leaves the terminal idle.
         """
         checked_line(line)
         checked_time("kill_after_s", kill_after_s)
-        command = await self._send(line, "agent", lambda: self._submission(line), verify=verify)
-        if kill_after_s is not None and not self.run_settings.exempts(line):
-            loop = asyncio.get_running_loop()
-            self._kill_timer = loop.call_later(kill_after_s, self._time_is_over, command, kill_after_s)
+        command = Command(self, line, "agent", command_id)
+        command.decided = decided
+        limit_s = None if kill_after_s is None or self.run_settings.exempts(line) else kill_after_s
+        await self._send(command, line, verify=verify, limit_s=limit_s)
         return command
 
     async def run(self, line: str, *, wait_s: float | None = None, kill_after_s: float | None = None) -> CommandResult:
@@ -220,10 +288,10 @@ class Terminal:
             self.typed_prompts = 1 if self.prompt_is_there.is_set() else 2
         self.type(text.encode("utf-8", "surrogateescape") if isinstance(text, str) else text)
 
-    def type(self, data: bytes) -> None:
+    def type(self, data: bytes, *, answers_to: int = 0) -> None:
         """Send bytes as if typed; the next command starts with an empty line nevertheless."""
-        self._may_be_typed = True
-        self.pty.write(data)
+        self.may_be_typed = True
+        self.pty.write(data, answers_to=answers_to)
 
     def send_key(self, key: str) -> None:
         """Press a key by name."""
@@ -239,6 +307,7 @@ class Terminal:
         self.pty.resize(size)
         if report:
             self.type(report)
+        self.keep()  # what comes next is drawn for this size
 
     def interrupt(self, command: Command) -> None:
         """Interrupt the program in front, as Ctrl-C would, even when it switched the terminal's signals off."""
@@ -258,11 +327,11 @@ class Terminal:
     async def environment(self) -> dict[str, str]:
         """Return the variables the shell exports, as they were after its last command."""
         self.check_open()
-        how = self.dialect.dump_environment(self._directory)
-        if isinstance(how, bytes) and not self._uses_sentinel:
+        how = self.dialect.dump_environment(self.directory)
+        if isinstance(how, bytes) and not self.uses_sentinel:
             await self._press_for_environment(how)
         elif isinstance(how, str):
-            await (await self._send(how, "internal", lambda: self._submission(how))).wait()
+            await (await self._send_quietly(how)).wait()
         return self.dialect.parse_environment(self.pty.get_file(ENV_FILE) or b"")
 
     async def change_directory(self, path: str) -> bool:
@@ -274,7 +343,7 @@ class Terminal:
 
     async def run_quietly(self, line: str) -> CommandResult:
         """Run a line of our own, which nobody is told of."""
-        command = await self._send(line, "internal", lambda: self._submission(line))
+        command = await self._send_quietly(line)
         return await command.wait(_PROMPT_TIMEOUT_S, until_input=False)
 
     async def close(self, reason: str = "it was closed") -> None:
@@ -306,7 +375,7 @@ class Terminal:
         if state.shell_replaced and _REPLACED not in command.warnings:
             command.warnings.append(_REPLACED)
         quiet_s = time.monotonic() - command.last_activity
-        if self._uses_sentinel and command.has_begun and state.shell_in_front and quiet_s >= _SENTINEL_LOOK_S:
+        if self.uses_sentinel and command.has_begun and state.shell_in_front and quiet_s >= _SENTINEL_LOOK_S:
             if state.waiting in (Waiting.READING, Waiting.POLLING):
                 command.warnings.append("the shell is back at its prompt, but did not tell the exit code")
                 self.cwd = state.cwd or self.cwd
@@ -319,7 +388,7 @@ class Terminal:
 
     def use_sentinel(self) -> None:
         """Go on without integration: commands are wrapped, and the prompt is seen from outside."""
-        self._uses_sentinel = True
+        self.uses_sentinel = True
         self.quality = Quality.NONE
 
     async def shell_waits(self) -> bool:
@@ -334,12 +403,19 @@ class Terminal:
         return build_result(command, self, needs_input)
 
     def _submission(self, line: str) -> Submission:
-        if self._uses_sentinel:
-            return submit_with_sentinel(line, self._directory, self._nonce)
-        return self.dialect.submit(line, self._directory, self._options)
+        if self.uses_sentinel:
+            return submit_with_sentinel(line, self.directory, self.nonce)
+        return self.dialect.submit(line, self.directory, self.options)
 
-    async def _send(self, line: str, origin: str, plan: Callable[[], Submission], *, verify: bool = False) -> Command:
+    async def _send_quietly(self, line: str) -> Command:
+        command = Command(self, line, "internal")
+        await self._send(command, line)
+        return command
+
+    async def _send(self, command: Command, line: str, *, verify: bool = False, limit_s: float | None = None) -> None:
+        """Type the line of a command at the prompt; everything about the command is known by then."""
         self.check_open()
+        self.check_handed_over()
         if not self.takes_commands:
             raise NotSupported(
                 f"terminal {self.id} has no shell integration ({self.integration_failed}); it can be typed into, "
@@ -347,12 +423,14 @@ class Terminal:
             )
         if self.current is not None:
             raise TerminalBusy(self.id, self.current.line)
-        command = self.current = Command(self, line, "agent" if origin == "agent" else "internal")
+        self.current = command
 
         def send() -> None:
-            submission = plan()
+            submission = self._submission(line)
             command.mark = self.pty.mark()
             command.is_sent = True
+            if limit_s is not None:
+                self._kill_later(command, limit_s, time.monotonic() + limit_s)
             command.expected = submission.told if verify else None
             self._type(submission, tell=verify)
             if command.origin == "agent":
@@ -364,9 +442,9 @@ class Terminal:
             await self._prompt()
             self._at_prompt = None
             if not command.is_sent:
-                if self.typed_prompts and not self._uses_sentinel:
+                if self.typed_prompts and not self.uses_sentinel:
                     await settle(self, command)
-                if self._hooks_lost:
+                if self.hooks_lost:
                     await self._recover_hooks()
                 send()
         except BaseException:
@@ -376,11 +454,10 @@ class Terminal:
             elif self.current is command:
                 self.current = None
             raise
-        return command
 
     async def _prompt(self) -> None:
         """Wait until a line can be typed."""
-        if self._uses_sentinel:
+        if self.uses_sentinel:
             while not await self.shell_waits():
                 await asyncio.sleep(_SENTINEL_LOOK_S)  # the kernel does not tell when a process starts to read
         elif not await self.prompt_is_there.wait(_PROMPT_TIMEOUT_S):
@@ -389,11 +466,11 @@ class Terminal:
 
     async def _recover_hooks(self) -> None:
         """Install the hooks again that a command removed. What that prints belongs to no command."""
-        self._hooks_lost = False
-        submission = self.dialect.recover(self._directory, self._options)
+        self.hooks_lost = False
+        submission = self.dialect.recover(self.directory, self.options)
         if submission is None:
             return
-        self._recovering = True  # until the next prompt
+        self.recovering = True  # until the next prompt
         self._type(submission)
         await self._prompt()
 
@@ -401,13 +478,15 @@ class Terminal:
         for name, data in submission.files.items():
             self.pty.put_file(name, data)
         keys = submission.keys + (submission.tell if tell else b"") + submission.accept
-        if self._may_be_typed:
+        if self.may_be_typed:
             # A person's half line, or an answer to a program that has left, is not part of this line.
-            self._may_be_typed = False
+            self.may_be_typed = False
             self.pty.discard_input()
             keys = submission.clear + keys
-        self._tracker.submitted(is_confirmed=submission.is_confirmed)
+        self.tracker.submitted(is_confirmed=submission.is_confirmed)
         self.prompt_is_there.clear()
+        if self.pty.is_durable:
+            keep_state(self, self._understood, is_line=True)
         self.pty.write(keys)
 
     def _apply(self, event: shell.Event) -> None:
@@ -416,7 +495,7 @@ class Terminal:
                 self._prompted()
             case shell.PropertyReported(name, value):
                 self._property(name, value)
-            case _ if self._recovering:
+            case _ if self.recovering:
                 pass
             case shell.Output(offset, data):
                 if (command := self.current) is not None:
@@ -434,10 +513,10 @@ class Terminal:
 
     def _prompted(self) -> None:
         self.typed_prompts = max(0, self.typed_prompts - 1)
-        self._recovering = False
+        self.recovering = False
         self.prompt_is_there.set()
         send, self._at_prompt = self._at_prompt, None
-        if send is not None and not self._hooks_lost and not self.typed_prompts:
+        if send is not None and not self.hooks_lost and not self.typed_prompts:
             # Whoever waits would do the same, a turn of the event loop later, and be told what is wrong with it.
             with contextlib.suppress(HermittyError):
                 send()
@@ -446,7 +525,9 @@ class Terminal:
         self.prompt_is_there.clear()
         if self.current is None or not self.current.is_sent:
             # An agent's command that has not been sent yet is not the one that begins: a person was quicker.
-            self.current = Command(self, line, "user")
+            # The same id for whoever reads the same output again.
+            own = hashlib.sha256(f"{self.nonce} {offset}".encode()).hexdigest()[:16]
+            self.current = Command(self, line, "user", CommandId(f"c_{own}"))
             self.current.is_sent = True
             self.current.mark = self.pty.mark()
             self.observer.began(self, self.current)
@@ -458,7 +539,7 @@ class Terminal:
 
     def _command_finished(self, event: shell.CommandFinished) -> None:
         self._answers.drop()
-        self._hooks_lost = event.hooks_lost
+        self.hooks_lost = event.hooks_lost
         command = self.current
         if command is None:
             return
@@ -469,7 +550,7 @@ class Terminal:
         if not event.ran and event.exit_code is not None:
             command.warnings.append("the shell ran nothing: the line holds no command")
         exit_code = event.exit_code if event.ran else None
-        if self._uses_sentinel:
+        if self.uses_sentinel:
             self.spawn(self._end_sentinel(command, exit_code))
         else:
             self._end_command(command, State.DONE, exit_code)
@@ -479,9 +560,9 @@ class Terminal:
         self._end_command(command, State.DONE, exit_code)
 
     def _end_command(self, command: Command, state: State, exit_code: int | None) -> None:
-        if self._kill_timer is not None:
-            self._kill_timer.cancel()
-            self._kill_timer = None
+        if self.kill_timer is not None:
+            self.kill_timer.cancel()
+            self.kill_timer = None
         self.current = None
         command.finish(state, exit_code)
         if command.origin != "internal":
@@ -513,8 +594,14 @@ class Terminal:
             self.integration_failed = f"this {self.shell} is too old or too restricted for the integration"
             self.prompt_is_there.set()
 
+    def _kill_later(self, command: Command, limit_s: float, at: float) -> None:
+        """Kill a command at a time of the monotonic clock, which all processes share."""
+        command.time_limit = (limit_s, at)
+        after_s = max(0.0, at - time.monotonic())
+        self.kill_timer = asyncio.get_running_loop().call_later(after_s, self._time_is_over, command, limit_s)
+
     def _time_is_over(self, command: Command, limit_s: float) -> None:
-        self._kill_timer = None
+        self.kill_timer = None
         if command.is_running:
             command.warnings.append(f"killed: it ran longer than {limit_s:g} s")
             self.spawn(self.kill(command))
@@ -539,6 +626,11 @@ class Terminal:
         task = asyncio.get_running_loop().create_task(work)
         self._tasks.add(task)
         task.add_done_callback(self._tasks.discard)
+
+    def check_handed_over(self) -> None:
+        """Raise TerminalPaused while a person has the terminal."""
+        if self.paused_by is not None:
+            raise TerminalPaused(self.id, self.paused_by)
 
     def check_open(self) -> None:
         """Raise TerminalClosed, with the reason, unless the terminal can be used."""

@@ -223,6 +223,9 @@ class Host(Protocol):
     async def found(self) -> list[FoundPty]:
         """Return the PTYs that were left here by somebody who is gone. They wait for `take_over`."""
 
+    def read_file(self, found: FoundPty, name: str) -> bytes | None:
+        """Read a file of the private directory of a PTY that was found."""
+
     async def take_over(self, terminal: TerminalId, sink: Sink, *, since: int) -> HostedPty:
         """Go on with a PTY that was found; its sink is told everything from `since` on, and the exit if it ended."""
 

@@ -36,9 +36,9 @@ class LocalHost:
         self._directories = PrivateDirectories()
         self._ptys: set[LocalPty] = set()
         self._processes: set[LocalProcess] = set()
-        self._descriptor_limit = _raise_descriptor_limit()
+        self._descriptor_limit = raise_descriptor_limit()
         # Ids are unique in one host only; other hosts on this machine have a t_1 too.
-        self._token = secrets.token_hex(8)
+        self.token = secrets.token_hex(8)
 
     async def make_directory(self, terminal: TerminalId) -> str:
         """Make a private directory for one terminal."""
@@ -58,7 +58,7 @@ class LocalHost:
 
         try:
             for name, data in spec.files.items():
-                _write_private(directory / name, data)
+                write_private(directory / name, data)
             pty = PosixPty(
                 spec.terminal,
                 (spec.program, *spec.args),
@@ -89,6 +89,10 @@ class LocalHost:
     async def found(self) -> list[FoundPty]:
         """Return nothing: what was opened here ended with whoever used it."""
         return []
+
+    def read_file(self, found: FoundPty, name: str) -> bytes | None:
+        """Return nothing: there is nothing to take over."""
+        return None
 
     async def take_over(self, terminal: TerminalId, sink: Sink, *, since: int) -> HostedPty:
         """Refuse: there is nothing to take over."""
@@ -128,7 +132,7 @@ class LocalHost:
         self._directories.close()
 
     def _owner(self, name: str) -> str:
-        return f"{self._token}.{name}"
+        return f"{self.token}.{name}"
 
 
 class LocalPty:
@@ -159,7 +163,7 @@ class LocalPty:
 
     def put_file(self, name: str, data: bytes) -> None:
         """Write a file of the private directory."""
-        _write_private(self.directory / name, data)
+        write_private(self.directory / name, data)
 
     def get_file(self, name: str) -> bytes | None:
         """Read a file of the private directory."""
@@ -183,22 +187,7 @@ class LocalPty:
 
     async def inspect(self) -> TtyState:
         """Ask the kernel."""
-        echo, canonical = self._pty.modes()
-        group = self._pty.foreground_group()
-        blocked = self._pty.blocked()
-        if blocked is None:
-            waiting = Waiting.UNKNOWN
-        else:
-            reading, polling = blocked
-            waiting = Waiting.READING if reading else Waiting.POLLING if polling else Waiting.NO
-        return TtyState(
-            waiting=waiting,
-            shell_in_front=None if group is None else group == self.pid,
-            shell_replaced=self._pty.is_replaced,
-            echo=echo,
-            canonical=canonical,
-            cwd=foreground.working_directory(self.pid),
-        )
+        return inspect(self._pty)
 
     async def signal_since(self, mark: int, number: int) -> int:
         """Signal the processes that started after `mark`."""
@@ -253,7 +242,28 @@ class LocalProcess:
         self._sink.on_exit(status)
 
 
-def _write_private(path: Path, data: bytes) -> None:
+def inspect(pty: PosixPty) -> TtyState:
+    """Ask the kernel what a terminal is doing."""
+    echo, canonical = pty.modes()
+    group = pty.foreground_group()
+    blocked = pty.blocked()
+    if blocked is None:
+        waiting = Waiting.UNKNOWN
+    else:
+        reading, polling = blocked
+        waiting = Waiting.READING if reading else Waiting.POLLING if polling else Waiting.NO
+    return TtyState(
+        waiting=waiting,
+        shell_in_front=None if group is None else group == pty.pid,
+        shell_replaced=pty.is_replaced,
+        echo=echo,
+        canonical=canonical,
+        cwd=foreground.working_directory(pty.pid),
+    )
+
+
+def write_private(path: Path, data: bytes) -> None:
+    """Write a file that only this user can read."""
     descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC, 0o600)
     try:
         view = memoryview(data)
@@ -263,7 +273,7 @@ def _write_private(path: Path, data: bytes) -> None:
         os.close(descriptor)
 
 
-def _raise_descriptor_limit() -> int | None:
+def raise_descriptor_limit() -> int | None:
     """Allow this process as many descriptors as the system permits; return the limit that children shall have.
 
     A terminal takes two, and the usual soft limit of 1024 exists for programs that call select(2). Children are such

@@ -59,6 +59,10 @@ class WindowsHost:
         """Return nothing: what was opened here ended with whoever used it."""
         return []
 
+    def read_file(self, found: FoundPty, name: str) -> bytes | None:
+        """Return nothing: there is nothing to take over."""
+        return None
+
     async def take_over(self, terminal: TerminalId, sink: Sink, *, since: int) -> HostedPty:
         """Refuse: there is nothing to take over."""
         raise TerminalNotFound(terminal, [])

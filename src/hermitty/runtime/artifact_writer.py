@@ -17,7 +17,7 @@ import re
 import secrets
 import sys
 from pathlib import Path
-from typing import Protocol
+from typing import Any, Protocol
 
 if sys.platform != "win32":
     import fcntl
@@ -26,9 +26,8 @@ _BUFFER_BYTES = 256 * 1024
 _COMMAND_ID = re.compile(r"c_([0-9a-f]{16})")
 # Everything but colours and erasures up to the end of the line.
 _MAY_GROW = re.compile(rb"[\x0b\x0c]|\x1b(?!\[[0-9;:]*+[mK])")
-_NEW_FILE = (
-    os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_APPEND | getattr(os, "O_CLOEXEC", 0) | getattr(os, "O_BINARY", 0)
-)
+_OLD_FILE = os.O_WRONLY | os.O_APPEND | getattr(os, "O_CLOEXEC", 0) | getattr(os, "O_BINARY", 0)
+_NEW_FILE = _OLD_FILE | os.O_CREAT | os.O_EXCL
 
 
 class Keeper(Protocol):
@@ -98,6 +97,31 @@ class ArtifactWriter:
         if self._descriptor is not None and self._buffer:
             self._spill()
 
+    def state(self) -> dict[str, Any]:
+        """Return where it stands, for `go_on_from` in another process; what has a file is all in it then."""
+        self.flush()
+        return {
+            "id": self.id,
+            "held": self._buffer.decode("latin-1"),
+            "written": self._written,
+            "lost": self.lost,
+            "reason": self.reason,
+        }
+
+    def go_on_from(self, state: dict[str, Any]) -> None:
+        """Stand where the writer of another process stood. What it wrote after that comes once more."""
+        self._buffer += state["held"].encode("latin-1")
+        self.lost, self.reason = state["lost"], state["reason"]
+        if state["id"] is None:
+            return
+        path = self._keeper.directory / f"{state['id']}.part"
+        try:
+            os.ftruncate(self._begin(state["id"], path, _OLD_FILE), state["written"])
+            self._written = state["written"]
+        except OSError as exc:
+            self.reason = errno.errorcode.get(exc.errno or 0, "error")
+            self.lost += state["written"]
+
     def keep(self) -> str | None:
         """Make sure that there is an artifact, because the text does not show everything, and return its id.
 
@@ -115,6 +139,11 @@ class ArtifactWriter:
         if self._descriptor is not None:
             self._spill()
             self._finish()
+
+    def leave(self) -> None:
+        """Write what is held, and let go of the file for another process."""
+        self.flush()
+        self._close_file()
 
     @property
     def is_small(self) -> bool:
@@ -175,10 +204,15 @@ class ArtifactWriter:
             directory.chmod(0o700)  # refused if it belongs to somebody else, who must not read our output
         known = _COMMAND_ID.fullmatch(self.command_id)
         artifact_id = f"a_{known[1] if known else secrets.token_hex(8)}"
+        left = directory / f"{artifact_id}.part"
+        if left.exists() and not is_locked(left):
+            left.unlink()  # by a process that died; what it had of this command comes once more
         if any(name.startswith(artifact_id) for name in os.listdir(directory)):
             artifact_id = f"a_{secrets.token_hex(8)}"
-        path = directory / f"{artifact_id}.part"
-        descriptor = os.open(path, _NEW_FILE, 0o600)
+        return self._begin(artifact_id, directory / f"{artifact_id}.part", _NEW_FILE)
+
+    def _begin(self, artifact_id: str, path: Path, flags: int) -> int:
+        descriptor = os.open(path, flags, 0o600)
         if sys.platform != "win32":
             with contextlib.suppress(OSError):  # some file systems have no locks; age is what protects it there
                 fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)

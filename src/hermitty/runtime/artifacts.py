@@ -121,6 +121,12 @@ class ArtifactStore:
         for writer in list(self._live.values()):
             writer.close()
 
+    def leave(self) -> None:
+        """Let go of every writer that is still open, as if this process died: another one goes on with them."""
+        for writer in list(self._live.values()):
+            writer.leave()
+        self._live.clear()
+
     # What callers ask.
 
     def artifacts(self) -> list[ArtifactInfo]:

@@ -1,6 +1,7 @@
 """Keeps what terminals do beyond their own memory: complete outputs, history, recent commands, heat and silence."""
 
-from typing import TYPE_CHECKING
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
 from weakref import WeakKeyDictionary
 
 from hermitty.engine.command import Command
@@ -19,21 +20,47 @@ class Recorder:
     """Observes the terminals of one runtime."""
 
     def __init__(
-        self, tracks: Tracks, artifacts: ArtifactStore, history: HistoryRecorder | None, silence: SilenceWatch
+        self,
+        tracks: Tracks,
+        artifacts: ArtifactStore,
+        history: HistoryRecorder | None,
+        silence: SilenceWatch,
+        add: Callable[[Terminal, Command], object] = lambda terminal, command: None,
     ) -> None:
         self._tracks = tracks
         self._artifacts = artifacts
         self._history = history
         self._silence = silence
+        self._add = add
         self._writers: WeakKeyDictionary[Command, ArtifactWriter] = WeakKeyDictionary()
 
     def began(self, terminal: Terminal, command: Command) -> None:
         """Start to keep a command's output."""
+        self._add(terminal, command)
         self._writers[command] = self._artifacts.open(command.id)
         self._tracks.began(terminal, command)
         self._silence.began(terminal, command)
         if self._history is not None:
             self._history.began(terminal, command)
+
+    def keep(self, command: Command) -> dict[str, Any]:
+        """Return what another process needs to go on with a command."""
+        writer = self._writers.get(command)
+        return {
+            "artifact": None if writer is None else writer.state(),
+            "history": None if self._history is None else self._history.state_of(command),
+        }
+
+    def resumed(self, terminal: Terminal, command: Command, kept: dict[str, Any]) -> None:
+        """Go on with a command that began in another process."""
+        self._add(terminal, command)
+        writer = self._writers[command] = self._artifacts.open(command.id)
+        if (artifact := kept.get("artifact")) is not None:
+            writer.go_on_from(artifact)
+        self._tracks.began(terminal, command)
+        self._silence.began(terminal, command)
+        if self._history is not None:
+            self._history.resumed(terminal, command, kept.get("history"))
 
     def output(self, terminal: Terminal, command: Command, data: bytes) -> None:
         """Keep a piece of output."""

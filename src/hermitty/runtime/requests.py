@@ -9,7 +9,7 @@ from hermitty.engine.interact import Answer, checked_answers
 from hermitty.engine.terminal import checked_line
 from hermitty.errors import InvalidRequest
 from hermitty.host.base import Stream
-from hermitty.model import ProviderName, checked_time, is_encodable
+from hermitty.model import CommandId, ProviderName, checked_command_id, checked_time, is_encodable
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,6 +27,7 @@ class RunRequest:
     kill_after_s: float | None = None
     answers: Sequence[Answer] = ()
     on_output: Callable[[Stream, bytes], None] | None = None
+    command_id: str | None = None
 
     def root(self, cwd: str) -> str | None:
         """Return the root of the project: the workspace if it is named by a path, else the directory."""
@@ -49,12 +50,18 @@ class RunRequest:
         checked_time("wait_s", self.wait_s)
         checked_time("kill_after_s", self.kill_after_s)
         checked_env(self.env)
+        checked_command_id(self.command_id)
 
     def wait(self, settings: Settings) -> float | None:
         """Return how long the caller waits."""
         if self.wait_s is not None:
             return self.wait_s
         return settings.tools.wait_interactive_s if self.answers else settings.run.wait_s
+
+    @property
+    def id(self) -> CommandId | None:
+        """Return the id that the command is to have, if the caller chose one."""
+        return checked_command_id(self.command_id)
 
     def kill_after(self, settings: RunSettings) -> float | None:
         """Return when the command is killed."""

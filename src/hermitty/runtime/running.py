@@ -18,6 +18,7 @@ from hermitty.errors import TerminalNotFound
 from hermitty.host.base import Host, Stream
 from hermitty.model import CommandId, CommandResult, State
 from hermitty.runtime.artifacts import ArtifactStore
+from hermitty.runtime.commands import Commands
 from hermitty.runtime.history.entry import HistoryEntry, entry_of_result
 from hermitty.runtime.permits import Permits, decided
 from hermitty.runtime.requests import RunRequest, checked_env
@@ -46,6 +47,7 @@ class Runner:
         artifacts: ArtifactStore,
         record: Callable[[HistoryEntry], object],
         permits: Permits,
+        commands: Commands,
     ) -> None:
         self._host = host
         self._registry = registry
@@ -54,6 +56,7 @@ class Runner:
         self._artifacts = artifacts
         self._record = record
         self._permits = permits
+        self._commands = commands
         self._processes: set[Process] = set()
         self._followers: set[asyncio.Task[None]] = set()  # of processes that outlived the wait for them
         self._followed = settings()
@@ -100,9 +103,7 @@ class Runner:
         cwd = terminal.cwd or self._registry.path(".", None)
         permit = await self._permits.ask(request, cwd=cwd, shell=terminal.shell, terminal=terminal)
         kill_after_s = request.kill_after(settings.run)
-        command = await terminal.start(_line(request), kill_after_s=kill_after_s, verify=self._permits.verifies(permit))
-        command.decided = decided(permit)
-        return command
+        return await self._start(terminal, request, permit, kill_after_s)
 
     async def run_temporary(self, request: RunRequest) -> CommandResult:
         """Run a command in a terminal of its own, which is gone afterwards, whatever happens."""
@@ -204,8 +205,7 @@ class Runner:
     ) -> CommandResult:
         permit = await self._permits.ask_there(permit, request, terminal)
         kill_after_s = request.kill_after(settings.run)
-        command = await terminal.start(_line(request), kill_after_s=kill_after_s, verify=self._permits.verifies(permit))
-        command.decided = decided(permit)
+        command = await self._start(terminal, request, permit, kill_after_s)
         result = await self._waited(terminal, command, self._outcome(command, request, request.wait(settings)))
         result = _with_silence(result, command.last_activity, settings)
         self._permits.verify(permit, command)
@@ -219,8 +219,7 @@ class Runner:
     async def _run_briefly(
         self, terminal: Terminal, request: RunRequest, limit_s: float, permit: "Permit | None"
     ) -> CommandResult:
-        command = await terminal.start(_line(request), verify=self._permits.verifies(permit))
-        command.decided = decided(permit)
+        command = await self._start(terminal, request, permit)
         result = await self._waited(terminal, command, self._outcome(command, request, limit_s))
         self._permits.verify(permit, command)
         if not result.state.is_final:
@@ -233,6 +232,14 @@ class Runner:
                 command.warnings.append(f"killed: it ran longer than {limit_s:g} s")
             result = await command.kill() if command.is_running else command.result()
         return replace(result, session=request.session)
+
+    async def _start(
+        self, terminal: Terminal, request: RunRequest, permit: "Permit | None", kill_after_s: float | None = None
+    ) -> Command:
+        verify = self._permits.verifies(permit)
+        command = await terminal.start(_line(request), kill_after_s=kill_after_s, verify=verify, command_id=request.id)
+        command.decided = decided(permit)
+        return command
 
     async def _outcome(self, command: Command, request: RunRequest, wait_s: float | None) -> CommandResult:
         if request.answers:
@@ -261,8 +268,10 @@ class Runner:
             env=checked_env(request.env),
             settings=settings,
             listener=piped.output,
+            command_id=request.id,
         )
         self._processes.add(process)
+        self._commands.add(process, session=request.session, workspace=request.workspace)
         if request.session is not None:
             self._registry.begin_session(request.session, directory)
         if why is not None:

@@ -19,6 +19,7 @@ from hermitty.model import CommandResult, ProviderName, Size
 from hermitty.output.context import DEFAULT_TAIL
 from hermitty.output.pages import Page
 from hermitty.runtime.artifacts import ArtifactStore, SearchResult
+from hermitty.runtime.commands import Commands, Known
 from hermitty.runtime.explanation import Explanation, explain
 from hermitty.runtime.history.entry import HistoryPage, HistoryQuery
 from hermitty.runtime.history.recorder import HistoryRecorder
@@ -52,6 +53,7 @@ class Runtime:
         settings: Callable[[], Settings],
         new_screen: Callable[[Size], Screen],
         *,
+        restore_screen: Callable[[bytes], Screen] | None = None,
         artifacts: ArtifactStore,
         history: History,
         make_gate: Callable[[Callable[[Event], None]], "Gate"],
@@ -63,11 +65,16 @@ class Runtime:
         self._subscribers = Subscribers()
         self._tracks = Tracks(settings)
         self._silence = SilenceWatch(lambda: self.settings.tools.silence_note_s, self._tell_silence)
-        recorder = Recorder(self._tracks, artifacts, HistoryRecorder(history.record, self._owner_of), self._silence)
-        opener = HostOpener(host, settings, new_screen, recorder)
+        self._commands = Commands()
+        recorder = Recorder(
+            self._tracks, artifacts, HistoryRecorder(history.record, self._owner_of), self._silence, self._remember
+        )
+        opener = HostOpener(host, settings, new_screen, recorder, restore_screen)
         self._registry = Registry(opener, self.settings.reuse, emit=self._publish)
         self._permits = Permits(settings, lambda: make_gate(self._subscribers.publish))
-        self._runner = Runner(host, self._registry, self._tracks, settings, artifacts, history.record, self._permits)
+        self._runner = Runner(
+            host, self._registry, self._tracks, settings, artifacts, history.record, self._permits, self._commands
+        )
         self._closed = False
 
     async def __aenter__(self) -> Self:
@@ -100,16 +107,19 @@ class Runtime:
         kill_after_s: float | None = None,
         answers: Sequence[Answer] = (),
         on_output: Callable[[Stream, bytes], None] | None = None,
+        command_id: str | None = None,
     ) -> CommandResult:
         """Run a command and return its result; after `wait_s` it goes on in the background, state `running`.
 
         A terminal is reused where one fits, in the session's own directory unless `cwd` says otherwise. A list of
         words runs that program with exactly these arguments, without a shell (provider `pipe`); `on_output` is called
-        with what it writes to `stdout` and `stderr`. Cancelling kills the command.
+        with what it writes to `stdout` and `stderr`. Cancelling kills the command. The id that the command is to have
+        can be chosen: `c_` and 16 random digits of 0-9a-f.
         """
         self._check_open()
         request = RunRequest(
-            command, cwd, session, workspace, shell, provider, env or {}, wait_s, kill_after_s, answers, on_output
+            *(command, cwd, session, workspace, shell, provider, env or {}, wait_s, kill_after_s, answers, on_output),
+            command_id=command_id,
         )
         return await self._runner.run(request)
 
@@ -122,18 +132,32 @@ class Runtime:
         wait_s: float | None = None,
         kill_after_s: float | None = None,
         answers: Sequence[Answer] = (),
+        command_id: str | None = None,
     ) -> CommandResult:
         """Run a command in a given terminal."""
         self._check_open()
-        request = RunRequest(command, session=session, wait_s=wait_s, kill_after_s=kill_after_s, answers=answers)
+        request = RunRequest(
+            command,
+            session=session,
+            wait_s=wait_s,
+            kill_after_s=kill_after_s,
+            answers=answers,
+            command_id=command_id,
+        )
         return await self._runner.run_in(self.terminal(terminal_id), request)
 
     async def start_in(
-        self, terminal_id: str, command: str, *, session: str | None = None, kill_after_s: float | None = None
+        self,
+        terminal_id: str,
+        command: str,
+        *,
+        session: str | None = None,
+        kill_after_s: float | None = None,
+        command_id: str | None = None,
     ) -> Command:
         """Start a command in a given terminal and return its handle at once, if the policy allows it."""
         self._check_open()
-        request = RunRequest(command, session=session, kill_after_s=kill_after_s)
+        request = RunRequest(command, session=session, kill_after_s=kill_after_s, command_id=command_id)
         return await self._runner.start_in(self.terminal(terminal_id), request)
 
     async def run_temporary(
@@ -185,6 +209,7 @@ class Runtime:
         env: Mapping[str, str] | None = None,
         cols: int | None = None,
         rows: int | None = None,
+        name: str | None = None,
     ) -> Terminal:
         """Open a terminal and wait until it takes commands. It is the caller's: `run` does not reuse it."""
         self._check_open()
@@ -200,6 +225,7 @@ class Runtime:
             size=size,
             keep=True,
             is_extra=True,
+            name=name,
         )
         lease.release()
         return lease.terminal
@@ -225,6 +251,26 @@ class Runtime:
     async def close_terminal(self, terminal_id: str) -> None:
         """Close a terminal and everything started from it."""
         await self._registry.close_terminal(terminal_id)
+
+    def rename(self, terminal_id: str, name: str | None) -> None:
+        """Give a terminal a name for people, or none."""
+        self._registry.rename(terminal_id, name)
+
+    def pause(self, terminal_id: str, by: str) -> None:
+        """Let a person have a terminal: what agents send is refused until `unpause`. What runs goes on."""
+        self.terminal(terminal_id).pause(by)
+
+    def unpause(self, terminal_id: str) -> None:
+        """Hand a terminal back to agents."""
+        self.terminal(terminal_id).unpause()
+
+    def command(self, command_id: str) -> Known:
+        """Return a command that runs, or ran lately. Raises CommandNotFound."""
+        return self._commands.find(command_id)
+
+    def commands(self, *, terminal: str | None = None, session: str | None = None) -> list[Known]:
+        """Return the commands of a terminal or a session, or all: those that run first, then the newest."""
+        return self._commands.newest(terminal=terminal, session=session)
 
     def last_command(self, terminal_id: str) -> Command | None:
         """Return the command that runs in a terminal, or else the last one that ran."""
@@ -360,18 +406,35 @@ class Runtime:
         """Yield events from now on."""
         return self._subscribers.stream()
 
+    async def adopt(self) -> int:
+        """Go on with the terminals that another process left on this host, and tell how many there are."""
+        self._check_open()
+        return await self._registry.adopt()
+
+    async def leave(self) -> None:
+        """Let go of everything: terminals on a host that outlives this process go on, the rest ends."""
+        self._start_closing()
+        await self._registry.leave()
+        await self._runner.close()
+        await self._host.leave()
+        self.artifacts.leave()
+        await self._history.aclose()
+
     async def close(self) -> None:
         """Close every terminal and process."""
-        if self._closed:
-            raise InvalidRequest("the runtime is closed already")
-        self._closed = True
-        self._silence.close()
-        self._permits.close()
+        self._start_closing()
         await self._registry.close()
         await self._runner.close()
         await self._host.aclose()
         self.artifacts.close()
         await self._history.aclose()
+
+    def _start_closing(self) -> None:
+        if self._closed:
+            raise InvalidRequest("the runtime is closed already")
+        self._closed = True
+        self._silence.close()
+        self._permits.close()
 
     def _publish(self, event: Event) -> None:
         self._subscribers.publish(event)
@@ -382,6 +445,10 @@ class Runtime:
     def _tell_silence(self, terminal: Terminal, command: Command, silent_s: float) -> None:
         source: Source = "user" if command.origin == "user" else "agent"
         self._publish(CommandSilent(terminal.id, command.id, command.line, source, silent_s))
+
+    def _remember(self, terminal: Terminal, command: Command) -> None:
+        session, workspace = self._owner_of(terminal.id)
+        self._commands.add(command, terminal=terminal.id, session=session, workspace=workspace)
 
     def _owner_of(self, terminal_id: str) -> tuple[str | None, str | None]:
         info = self._registry.info(terminal_id)

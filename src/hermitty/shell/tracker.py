@@ -86,6 +86,17 @@ class PropertyReported:
 Event = PromptReady | CommandBegan | Output | CommandFinished | MoreInputWanted | PropertyReported
 
 
+@dataclass(frozen=True, slots=True)
+class TrackerState:
+    """Where a tracker stands, for another one to go on from."""
+
+    phase: Phase
+    held: bytes | None
+    line: str | None
+    echo: bytes
+    unconfirmed: bool
+
+
 class CommandTracker:
     """Follows one shell."""
 
@@ -97,6 +108,20 @@ class CommandTracker:
         self._line: str | None = None
         self._echo = bytearray()
         self._unconfirmed = False
+
+    @property
+    def state(self) -> TrackerState:
+        """Return where it stands."""
+        held = None if self._held is None else bytes(self._held)
+        return TrackerState(self.phase, held, self._line, bytes(self._echo), self._unconfirmed)
+
+    def go_on_from(self, state: TrackerState) -> None:
+        """Stand where another one stood."""
+        self.phase = state.phase
+        self._held = None if state.held is None else bytearray(state.held)
+        self._line = state.line
+        self._echo = bytearray(state.echo)
+        self._unconfirmed = state.unconfirmed
 
     def submitted(self, *, is_confirmed: bool = False) -> None:
         """Note that a line was sent to the shell, which will confirm it with Line=taken or not."""

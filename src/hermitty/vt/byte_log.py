@@ -36,15 +36,15 @@ class LogSlice:
 
 
 class ByteLog:
-    """Keeps the newest `limit_bytes` of everything appended."""
+    """Keeps the newest `limit_bytes` of everything appended; a log that goes on from another one has its `start`."""
 
-    __slots__ = ("_blocks", "_end", "_gathered", "_held", "_limit")
+    __slots__ = ("_blocks", "_end", "_first", "_gathered", "_held", "_limit")
 
-    def __init__(self, limit_bytes: int) -> None:
+    def __init__(self, limit_bytes: int, *, start: int = 0) -> None:
         if limit_bytes < 0:
             raise InvalidRequest(f"a log cannot keep {limit_bytes} bytes; use zero or more")
         self._limit = limit_bytes
-        self._end = 0
+        self._first = self._end = start
         self._blocks: deque[bytes] = deque()
         # Comes after every block. Blocks and gathered bytes together are the last `_held` bytes before
         # `_end`: all that can be read, and up to one block more.
@@ -59,7 +59,7 @@ class ByteLog:
     @property
     def start(self) -> int:
         """The offset of the oldest byte that can still be read."""
-        return max(0, self._end - self._limit)
+        return max(self._first, self._end - self._limit)
 
     @property
     def end(self) -> int:

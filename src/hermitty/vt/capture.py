@@ -3,6 +3,8 @@
 The byte log may have let go of a long command's first lines by the time it ends; a capture never does.
 """
 
+from typing import Self
+
 from hermitty.errors import InvalidRequest
 from hermitty.vt.byte_log import ByteLog
 
@@ -21,6 +23,15 @@ class HeadTail:
         self._head_bytes = head_bytes
         self._head = bytearray()
         self._rest = ByteLog(tail_bytes)
+
+    @classmethod
+    def of(cls, head_bytes: int, tail_bytes: int, *, head: bytes, tail: bytes, total: int) -> Self:
+        """Make a capture that stands where another one of the same limits stood."""
+        capture = cls(head_bytes, tail_bytes)
+        capture._head += head
+        capture._rest = ByteLog(tail_bytes, start=total - len(head) - len(tail))
+        capture._rest.append(tail)
+        return capture
 
     def append(self, data: bytes | bytearray | memoryview) -> None:
         """Add the next bytes of the output."""

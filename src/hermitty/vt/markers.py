@@ -35,6 +35,11 @@ class Text:
     start: int
     data: bytes
 
+    @property
+    def end(self) -> int:
+        """Return the offset of the first byte after it."""
+        return self.start + len(self.data)
+
 
 @dataclass(frozen=True, slots=True)
 class Marker:
@@ -71,6 +76,11 @@ class MarkerScanner:
         self._offset = offset  # of the first byte in _held
         self._held = b""
         self._searched = 0  # how much of _held is known not to close the marker that it begins with
+
+    @property
+    def offset(self) -> int:
+        """Return the offset of the first byte that is in no piece yet: a new scanner can go on from there."""
+        return self._offset
 
     def feed(self, data: bytes) -> list[Piece]:
         """Take the next bytes of the stream and return what became certain."""

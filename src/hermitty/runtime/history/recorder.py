@@ -5,8 +5,9 @@ A command that takes a while is recorded before it ends, too: one that outlives 
 
 import asyncio
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 from hermitty.engine.command import Command
 from hermitty.engine.terminal import Terminal
@@ -43,6 +44,19 @@ class HistoryRecorder:
         self._running[command.id] = _Started(terminal, command, terminal.cwd, time.time())
         if self._look is None:
             self._look = asyncio.get_running_loop().call_later(_TAKES_A_WHILE_S, self._record_started)
+
+    def state_of(self, command: Command) -> tuple[str | None, float] | None:
+        """Return where and when a command began, for another process."""
+        started = self._running.get(command.id)
+        return None if started is None else (started.cwd, started.at)
+
+    def resumed(self, terminal: Terminal, command: Command, state: Sequence[Any] | None) -> None:
+        """Go on with a command that began in another process."""
+        self.began(terminal, command)
+        # It began just when its terminal was kept, or a moment later.
+        ago_s = time.monotonic() - command.started
+        cwd, at = (terminal.cwd, time.time() - ago_s) if state is None else (state[0], float(state[1]))
+        self._running[command.id] = _Started(terminal, command, cwd, at)
 
     def ended(self, terminal: Terminal, command: Command, artifact: str | None) -> None:
         """Record the end."""
