@@ -274,6 +274,7 @@ class SyncRuntime(_Mirror[Runtime]):
     search_artifact = _awaited(Runtime.search_artifact)
     explain = _awaited(Runtime.explain)
     adopt = _awaited(Runtime.adopt)
+    result = _awaited(Runtime.result)
     info = _there(Runtime.info)
     rename = _there(Runtime.rename)
     pause = _there(Runtime.pause)

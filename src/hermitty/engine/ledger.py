@@ -36,6 +36,7 @@ class Entry:
     opened_at: float = 0.0  # seconds since 1970
     held: Use = Use.LEASED
     switches: int = 0
+    taint: str | None = None  # why the policy allows nothing there by itself
     kept: bytes | None = None  # what was kept of it for another process
     last_used: int = 0
     idle_since: float = 0.0

@@ -39,6 +39,7 @@ def entry_of(record: dict[str, Any], terminal: Terminal) -> Entry | None:
         record["opened_at"],
         held=Use.IDLE,
         switches=record["switches"],
+        taint=record["taint"],
     )
 
 
@@ -57,6 +58,7 @@ def _record(entry: Entry) -> bytes:
             "name": entry.name,
             "opened_at": entry.opened_at,
             "switches": entry.switches,
+            "taint": entry.taint,
         },
         separators=(",", ":"),
     ).encode()

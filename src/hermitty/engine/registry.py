@@ -8,7 +8,7 @@ import asyncio
 import os
 import secrets
 import time
-from collections.abc import Callable, Coroutine, Mapping
+from collections.abc import Callable, Coroutine, Mapping, MutableMapping
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -56,6 +56,7 @@ class Registry:
         settings: ReuseSettings | None = None,
         *,
         emit: Callable[[TerminalEvent], None] | None = None,
+        directories: MutableMapping[str, str] | None = None,
     ) -> None:
         self._opener = opener
         self._emit = emit
@@ -63,7 +64,7 @@ class Registry:
         self._pool = Pool(self._open_spare, limit=self.settings.spares, delay_s=self.settings.spare_delay_s)
         self._paths = PathContributions()
         # Where sessions began.
-        self._directories: dict[str, str] = {}
+        self._directories: MutableMapping[str, str] = {} if directories is None else directories
         self._work: set[asyncio.Task[Lease | None]] = set()
         self._closings: set[asyncio.Task[None]] = set()
         self._reaper: asyncio.TimerHandle | None = None
@@ -198,6 +199,17 @@ class Registry:
         entry = self._entry(terminal_id)
         entry.name = name
         keep(entry)
+
+    def taint(self, terminal_id: str, why: str) -> None:
+        """Keep why the policy allows nothing in a terminal by itself."""
+        entry = self._ledger.entries.get(TerminalId(terminal_id))
+        if entry is not None:
+            entry.taint = why
+            keep(entry)
+
+    def taints(self) -> dict[TerminalId, str]:
+        """Return the terminals in which the policy allows nothing by itself, and why."""
+        return {each: entry.taint for each, entry in self._ledger.entries.items() if entry.taint is not None}
 
     def bind(self, terminal_id: str, session: str | None) -> None:
         """Give a terminal to a session, or to none."""

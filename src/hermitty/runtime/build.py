@@ -19,17 +19,23 @@ from hermitty.vt.screen import Screen
 if TYPE_CHECKING:
     from hermitty.runtime.approvals import Approver
     from hermitty.runtime.gate import Gate
+    from hermitty.runtime.surviving import Survival
 
 
 def build_runtime(
-    settings: Settings | Callable[[], Settings] | None = None, *, approver: "Approver | None" = None
+    settings: Settings | Callable[[], Settings] | None = None,
+    *,
+    approver: "Approver | None" = None,
+    host: Host | None = None,
+    survival: "Survival | None" = None,
 ) -> Runtime:
-    """Make a runtime whose terminals live in this process.
+    """Make a runtime whose terminals live in this process, or on another host.
 
     Settings may be given as they are, as a function that returns them when they are needed, or not at all: then they
     come from the user's file and the environment, and follow changes. The approver is asked about commands that the
     policy does not allow by itself. Without one, the program that calls is trusted with its own commands: they run,
-    save for those that destroy a system.
+    save for those that destroy a system. With `survival`, what happens is stored for the process that comes after this
+    one, and nobody is trusted: a server's callers answer for nothing.
     """
     if settings is None:
         current = SettingsSource().current
@@ -46,14 +52,25 @@ def build_runtime(
     )
     history = History(places.history_file, lambda: current().history)
 
-    def make_gate(publish: Callable[[Event], None]) -> "Gate":
+    def make_gate(publish: Callable[[Event], None], taint: Callable[[str, str], None]) -> "Gate":
         from hermitty.runtime.approvals import Approvals
         from hermitty.runtime.gate import Gate
+        from hermitty.runtime.taints import Taints
 
         approvals = Approvals(publish, approver=approver)
-        return Gate.at(places, lambda: current().policy, approvals, trusts_caller=approver is None)
+        trusts_caller = approver is None and survival is None
+        return Gate.at(places, lambda: current().policy, approvals, Taints(taint), trusts_caller=trusts_caller)
 
-    return Runtime(_local_host(), current, _new_screen, artifacts=artifacts, history=history, make_gate=make_gate)
+    return Runtime(
+        host or _local_host(),
+        current,
+        _new_screen,
+        restore_screen=GhosttyScreen.restore,
+        artifacts=artifacts,
+        history=history,
+        make_gate=make_gate,
+        survival=survival,
+    )
 
 
 def _always(settings: Settings) -> Callable[[], Settings]:

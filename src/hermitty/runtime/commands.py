@@ -2,11 +2,15 @@
 
 import time
 from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
 
 from hermitty.engine.command import Command
 from hermitty.engine.oneshot import Process
 from hermitty.errors import CommandNotFound
 from hermitty.model import CommandId, CommandResult, TerminalId
+
+if TYPE_CHECKING:
+    from hermitty.runtime.surviving import KeptResults
 
 # How many commands that are over can be asked for. Their texts are bounded by the settings, their output is let go.
 _REMEMBERED = 500
@@ -32,8 +36,9 @@ class Known:
 class Commands:
     """Remembers commands. Nothing here waits."""
 
-    def __init__(self) -> None:
+    def __init__(self, kept: "KeptResults | None" = None) -> None:
         self._known: dict[CommandId, Known] = {}
+        self._kept = kept
 
     def add(
         self,
@@ -47,11 +52,30 @@ class Commands:
         """Note that a command begins."""
         known = Known(handle, terminal, session, workspace, time.time() if started_at is None else started_at)
         self._known[handle.id] = known
+        if self._kept is not None:
+            self._kept.put(known.result())
         if len(self._known) > 2 * _REMEMBERED:
             over = [each for each, known in self._known.items() if not known.handle.is_running]
             for old in over[:-_REMEMBERED]:
                 del self._known[old]
         return known
+
+    def over(self, handle: Handle) -> None:
+        """Note that a command has ended, and keep its result if results are kept."""
+        if self._kept is not None and (known := self._known.get(handle.id)) is not None:
+            self._kept.put(known.result())
+
+    def kept(self, command_id: str) -> CommandResult:
+        """Return the result of a command of an earlier process. Raises CommandNotFound."""
+        result = self._kept.get(command_id) if self._kept is not None else None
+        if result is None:
+            raise CommandNotFound(command_id)
+        return result
+
+    @property
+    def running(self) -> set[str]:
+        """Return the ids of the commands that run."""
+        return {each for each, known in self._known.items() if known.handle.is_running}
 
     def find(self, command_id: str) -> Known:
         """Return a command by its id. Raises CommandNotFound."""

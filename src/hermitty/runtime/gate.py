@@ -16,7 +16,7 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
-from typing import Literal
+from typing import Literal, Protocol
 
 from hermitty.config import PolicySettings
 from hermitty.errors import AlreadyAnswered, ApprovalTimeout, CommandDenied, CommandSkipped, HermittyError
@@ -80,6 +80,16 @@ class Request:
         return self.command if isinstance(self.command, str) else shlex.join(self.command)
 
 
+class Watch(Protocol):
+    """Somebody who keeps questions as long as they wait."""
+
+    def asked(self, question: Question) -> None:
+        """A question waits from now on."""
+
+    def over(self, question: Question) -> None:
+        """It does not any more."""
+
+
 class Gate:
     """Decides about commands. One for each runtime; everything happens in its event loop.
 
@@ -116,6 +126,7 @@ class Gate:
         places: Places,
         settings: Callable[[], PolicySettings],
         approvals: Approvals,
+        taints: Taints | None = None,
         *,
         trusts_caller: bool = False,
     ) -> "Gate":
@@ -126,6 +137,7 @@ class Gate:
             approvals,
             Audit(places.audit_file),
             settings,
+            taints=taints,
             own_places=[str(place) for place in own if place is not None and str(place) != os.devnull],
             trusts_caller=trusts_caller,
         )
@@ -142,11 +154,14 @@ class Gate:
         session: str | None = None,
         terminal: str | None = None,
         origin: str = "agent",
+        watch: "Watch | None" = None,
+        again: Question | None = None,
     ) -> Permit:
         """Return a permit, or raise CommandDenied, ApprovalTimeout (one of these) or CommandSkipped.
 
         A sequence of words is a program with exactly these arguments. `env` are variables set for this command.
-        Cancelling withdraws the question.
+        Cancelling withdraws the question. `watch` is told when a question is asked and when it is over. A question that
+        an earlier process asked is asked `again`, under its own name, and for the rest of its time.
         """
         words = command if isinstance(command, str) else tuple(command)
         request = Request(words, canonical_shell(shell), cwd, workspace, home, session, terminal, origin)
@@ -168,7 +183,7 @@ class Gate:
             case Ask() if self.trusts_caller and not chosen.is_block and not self.approvals.is_anybody_there:
                 return self._permitted(Permit(request.line, decision, "caller", request), line)
             case Ask():
-                return await self._ask(request, decision, line, chosen, settings)
+                return await self._ask(request, decision, line, chosen, settings, watch, again)
 
     def decide(
         self,
@@ -208,7 +223,14 @@ class Gate:
         return problem
 
     async def _ask(
-        self, request: Request, decision: Decision, line: JudgedLine, ask: Ask, settings: PolicySettings
+        self,
+        request: Request,
+        decision: Decision,
+        line: JudgedLine,
+        ask: Ask,
+        settings: PolicySettings,
+        watch: "Watch | None",
+        again: Question | None,
     ) -> Permit:
         level = decision.level.label
         if not self.approvals.is_anybody_there:
@@ -217,15 +239,23 @@ class Gate:
             what = "it is blocked" if ask.is_block else "it needs an approval"
             raise CommandDenied(request.line, f"{what} ({why}), {_HOW_TO_ALLOW}", level=level, rule=decision.rule)
         question = self._question(request, decision, line, ask, settings.question_timeout_s)
+        timeout_s = settings.question_timeout_s
+        if again is not None:
+            question = replace(question, id=again.id, asked_at=again.asked_at, expires_at=again.expires_at)
+            timeout_s = None if again.expires_at is None else max(0.0, again.expires_at - self._clock())
+        if watch is not None:
+            watch.asked(question)
         if not ask.only_once:
             self._waiting[question.id] = request, line
         try:
-            verdict = await self.approvals.ask(question, settings.question_timeout_s)
+            verdict = await self.approvals.ask(question, timeout_s)
         except asyncio.CancelledError:
             self._record(request, decision, "cancelled", "answer", question=question.id)
             raise
         finally:
             self._waiting.pop(question.id, None)
+            if watch is not None:
+                watch.over(question)
         self._record(request, decision, verdict.outcome, "answer", verdict=verdict)
         match verdict.outcome:
             case "allow":

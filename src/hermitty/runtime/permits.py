@@ -5,6 +5,7 @@ The policy is loaded with the first command that needs it; a runtime whose mode 
 
 import os
 from collections.abc import Callable
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from hermitty.config import Settings
@@ -13,15 +14,23 @@ from hermitty.engine.terminal import Terminal
 from hermitty.runtime.requests import RunRequest
 
 if TYPE_CHECKING:
+    from hermitty.runtime.approvals import Question
     from hermitty.runtime.gate import Gate, Permit
+    from hermitty.runtime.surviving import KeptQuestions
 
 
 class Permits:
     """Asks the gate of one runtime."""
 
-    def __init__(self, settings: Callable[[], Settings], make_gate: "Callable[[], Gate]") -> None:
+    def __init__(
+        self,
+        settings: Callable[[], Settings],
+        make_gate: "Callable[[], Gate]",
+        questions: "KeptQuestions | None" = None,
+    ) -> None:
         self._settings = settings
         self._make_gate = make_gate
+        self._questions = questions
         self._gate: Gate | None = None
 
     @property
@@ -45,7 +54,14 @@ class Permits:
             env=request.env or None,
             session=request.session,
             terminal=terminal.id if terminal is not None else None,
+            watch=self._watch(request, terminal),
+            again=self._questions.again(request) if self._questions is not None else None,
         )
+
+    def _watch(self, request: RunRequest, terminal: Terminal | None) -> "_Watch | None":
+        if self._questions is None:
+            return None
+        return _Watch(self._questions, request, terminal.id if terminal is not None else None)
 
     async def ask_there(self, permit: "Permit | None", request: RunRequest, terminal: Terminal) -> "Permit | None":
         """Ask once more for a terminal in which names may mean something else than they did for the first question."""
@@ -78,10 +94,32 @@ class Permits:
             self._gate.rules.forget_session(session)
             self._gate.approvals.withdraw(session=session)
 
+    def leave(self) -> None:
+        """Leave the questions that wait to another process, if that is possible."""
+        if self._questions is not None:
+            self._questions.leave()
+
     def close(self) -> None:
         """Withdraw every question."""
         if self._gate is not None:
             self._gate.approvals.close()
+
+
+@dataclass(frozen=True, slots=True)
+class _Watch:
+    """Keeps the questions about one request."""
+
+    questions: "KeptQuestions"
+    request: RunRequest
+    terminal: str | None
+
+    def asked(self, question: "Question") -> None:
+        """Keep it."""
+        self.questions.asked(question, self.request, self.terminal)
+
+    def over(self, question: "Question") -> None:
+        """Forget it."""
+        self.questions.over(question)
 
 
 def decided(permit: "Permit | None") -> tuple[str, str | None] | None:

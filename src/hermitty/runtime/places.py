@@ -25,7 +25,7 @@ class Places:
 
     @property
     def history_file(self) -> Path:
-        """Return where the history of commands is."""
+        """Return where the history of commands is, and every other small thing: one SQLite file."""
         return self.state / "history.db"
 
     @property
@@ -42,6 +42,11 @@ class Places:
     def artifacts(self) -> Path:
         """Return the directory of complete outputs."""
         return self.state / "artifacts"
+
+    @property
+    def recordings(self) -> Path:
+        """Return the directory of recordings of terminals."""
+        return self.state / "recordings"
 
 
 def find_places(environ: Mapping[str, str] | None = None) -> Places:

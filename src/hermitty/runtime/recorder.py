@@ -26,12 +26,14 @@ class Recorder:
         history: HistoryRecorder | None,
         silence: SilenceWatch,
         add: Callable[[Terminal, Command], object] = lambda terminal, command: None,
+        over: Callable[[Command], object] = lambda command: None,
     ) -> None:
         self._tracks = tracks
         self._artifacts = artifacts
         self._history = history
         self._silence = silence
         self._add = add
+        self._over = over
         self._writers: WeakKeyDictionary[Command, ArtifactWriter] = WeakKeyDictionary()
 
     def began(self, terminal: Terminal, command: Command) -> None:
@@ -86,6 +88,7 @@ class Recorder:
                     command.warnings.append(writer.problem)
         if self._history is not None:
             self._history.ended(terminal, command, artifact)
+        self._over(command)
 
     def artifact(self, command: Command) -> str | None:
         """Return the artifact of a command whose text does not show everything."""

@@ -303,6 +303,7 @@ class Runner:
         await self._forget(process)
 
     async def _forget(self, process: Process) -> None:
+        self._commands.over(process)
         self._processes.discard(process)
         await process.close()
 

@@ -1,8 +1,11 @@
 """The one door to terminals and commands, for the library and everything built on it."""
 
 import asyncio
+import contextlib
 import os
+import time
 from collections.abc import AsyncIterator, Callable, Mapping, Sequence
+from dataclasses import replace
 from types import TracebackType
 from typing import TYPE_CHECKING, Self
 
@@ -12,7 +15,7 @@ from hermitty.engine.host_opener import HostOpener
 from hermitty.engine.interact import Answer
 from hermitty.engine.registry import Registry, TerminalInfo
 from hermitty.engine.terminal import Terminal
-from hermitty.errors import InvalidRequest, SessionNotFound
+from hermitty.errors import HermittyError, InvalidRequest, SessionNotFound
 from hermitty.events import CommandSilent, Event, Source, TerminalEnded
 from hermitty.host.base import Host, Stream
 from hermitty.model import CommandResult, ProviderName, Size
@@ -21,7 +24,7 @@ from hermitty.output.pages import Page
 from hermitty.runtime.artifacts import ArtifactStore, SearchResult
 from hermitty.runtime.commands import Commands, Known
 from hermitty.runtime.explanation import Explanation, explain
-from hermitty.runtime.history.entry import HistoryPage, HistoryQuery
+from hermitty.runtime.history.entry import HistoryPage, HistoryQuery, entry_of_result
 from hermitty.runtime.history.recorder import HistoryRecorder
 from hermitty.runtime.history.writer import History
 from hermitty.runtime.permits import Permits
@@ -38,6 +41,8 @@ from hermitty.vt.screen import Screen
 if TYPE_CHECKING:
     from hermitty.policy.decision import Decision
     from hermitty.runtime.gate import Gate
+    from hermitty.runtime.state.questions import PendingQuestion
+    from hermitty.runtime.surviving import Survival
 
 
 class Runtime:
@@ -56,7 +61,8 @@ class Runtime:
         restore_screen: Callable[[bytes], Screen] | None = None,
         artifacts: ArtifactStore,
         history: History,
-        make_gate: Callable[[Callable[[Event], None]], "Gate"],
+        make_gate: "Callable[[Callable[[Event], None], Callable[[str, str], None]], Gate]",
+        survival: "Survival | None" = None,
     ) -> None:
         self.artifacts = artifacts
         self._host = host
@@ -65,13 +71,26 @@ class Runtime:
         self._subscribers = Subscribers()
         self._tracks = Tracks(settings)
         self._silence = SilenceWatch(lambda: self.settings.tools.silence_note_s, self._tell_silence)
-        self._commands = Commands()
+        self._survival = survival
+        self._commands = Commands(survival.results if survival else None)
         recorder = Recorder(
-            self._tracks, artifacts, HistoryRecorder(history.record, self._owner_of), self._silence, self._remember
+            self._tracks,
+            artifacts,
+            HistoryRecorder(history.record, self._owner_of),
+            self._silence,
+            self._remember,
+            self._commands.over,
         )
         opener = HostOpener(host, settings, new_screen, recorder, restore_screen)
-        self._registry = Registry(opener, self.settings.reuse, emit=self._publish)
-        self._permits = Permits(settings, lambda: make_gate(self._subscribers.publish))
+        self._registry = Registry(
+            opener, self.settings.reuse, emit=self._publish, directories=survival.sessions if survival else None
+        )
+        self._permits = Permits(
+            settings,
+            lambda: make_gate(self._subscribers.publish, self._registry.taint),
+            survival.questions if survival else None,
+        )
+        self._resumed: set[asyncio.Task[None]] = set()  # requests that an earlier process could not finish
         self._runner = Runner(
             host, self._registry, self._tracks, settings, artifacts, history.record, self._permits, self._commands
         )
@@ -407,12 +426,34 @@ class Runtime:
         return self._subscribers.stream()
 
     async def adopt(self) -> int:
-        """Go on with the terminals that another process left on this host, and tell how many there are."""
+        """Go on with what another process left: terminals on this host, and questions. Tell how many terminals."""
         self._check_open()
-        return await self._registry.adopt()
+        count = await self._registry.adopt()
+        for terminal_id, why in self._registry.taints().items():
+            self.gate.taints.add(terminal_id, why)
+        if self._survival is not None:
+            for result in self._survival.results.give_up(self._commands.running):
+                self._history.record(
+                    entry_of_result(result, started_at=time.time() - result.duration_s, cwd=result.cwd)
+                )
+            for pending in self._survival.questions.left():
+                task = asyncio.get_running_loop().create_task(self._ask_again(pending))
+                self._resumed.add(task)
+                task.add_done_callback(self._resumed.discard)
+        return count
+
+    async def result(self, command_id: str, wait_s: float | None = 0.0) -> CommandResult:
+        """Return the result of a command by its id; wait for its end that long. Raises CommandNotFound."""
+        if command_id not in self._commands:
+            return self._commands.kept(command_id)
+        known = self._commands.find(command_id)
+        if wait_s != 0 and known.handle.is_running:
+            return replace(await known.handle.wait(wait_s), session=known.session)
+        return known.result()
 
     async def leave(self) -> None:
         """Let go of everything: terminals on a host that outlives this process go on, the rest ends."""
+        self._permits.leave()
         self._start_closing()
         await self._registry.leave()
         await self._runner.close()
@@ -435,6 +476,16 @@ class Runtime:
         self._closed = True
         self._silence.close()
         self._permits.close()
+        for task in self._resumed:
+            task.cancel()
+
+    async def _ask_again(self, pending: "PendingQuestion") -> None:
+        """Ask a question once more that an earlier process asked, and go on with the answer. Nobody waits for it."""
+        with contextlib.suppress(HermittyError):  # no; or the terminal is gone. The audit has it.
+            if pending.terminal is not None:
+                await self._runner.run_in(self.terminal(pending.terminal), pending.request)
+            else:
+                await self._runner.run(pending.request)
 
     def _publish(self, event: Event) -> None:
         self._subscribers.publish(event)

@@ -4,7 +4,7 @@ import json
 from dataclasses import asdict
 from typing import Any
 
-from hermitty.model import CommandResult
+from hermitty.model import CommandResult, NeedsInput, Quality, State
 
 # The order in which people read them; the rest of the world does not care.
 _RESULT_FIELDS = (
@@ -18,6 +18,16 @@ def result_to_dict(result: CommandResult) -> dict[str, Any]:
     """Return a result as plain values."""
     values = asdict(result)
     return {name: values[name] for name in _RESULT_FIELDS}
+
+
+def result_of_dict(values: dict[str, Any]) -> CommandResult:
+    """Make a result of what `result_to_dict` returned. Names that are not known are left out."""
+    known = {name: values[name] for name in _RESULT_FIELDS if name in values}
+    asked = known.get("needs_input")
+    known["needs_input"] = None if asked is None else NeedsInput(**asked)
+    known["state"] = State(known["state"])
+    known["quality"] = Quality(known["quality"])
+    return CommandResult(**known)
 
 
 def to_json(value: Any) -> str:

@@ -1,4 +1,4 @@
-"""The history's database: one SQLite file that several processes share.
+"""The one SQLite file of the state directory, which several processes share, and the history of commands in it.
 
 WAL with synchronous=NORMAL: what is committed survives the death of the process; a power failure may cost the last
 moments, but not the file. `user_version` counts the migrations that were applied.
@@ -49,6 +49,23 @@ MIGRATIONS: tuple[tuple[str, ...], ...] = (
         # Commands that could not be recorded: when that was noticed, how many, why.
         "CREATE TABLE gaps (at REAL NOT NULL, count INTEGER NOT NULL, reason TEXT NOT NULL)",
     ),
+    # What `hermitty.runtime.state` keeps. Texts that are not UTF-8 are stored as BLOBs.
+    (
+        """
+        CREATE TABLE workspaces (
+            id TEXT PRIMARY KEY, name TEXT, root TEXT, layout BLOB, changed_at REAL NOT NULL
+        ) WITHOUT ROWID
+        """,
+        "CREATE TABLE sessions (number INTEGER PRIMARY KEY, session TEXT NOT NULL UNIQUE, directory TEXT NOT NULL)",
+        """
+        CREATE TABLE results (
+            number INTEGER PRIMARY KEY, command_id TEXT NOT NULL UNIQUE, ended_at REAL NOT NULL, size INTEGER NOT NULL,
+            result BLOB NOT NULL
+        )
+        """,
+        "CREATE INDEX results_by_time ON results (ended_at, number, size)",
+        "CREATE TABLE questions (number INTEGER PRIMARY KEY, id TEXT NOT NULL UNIQUE, record BLOB NOT NULL)",
+    ),
 )
 
 _COLUMNS = tuple(item.name for item in fields(HistoryEntry))
@@ -63,23 +80,27 @@ _BUSY_S = 1.0
 Identity = tuple[int, int]
 
 
-class HistoryDatabase:
-    """An open database. For one thread at a time. Raises sqlite3.Error as SQLite does."""
+class Database:
+    """The open file, with the newest schema. For one thread at a time. Raises sqlite3.Error as SQLite does."""
 
     def __init__(self, path: Path, *, migrations: Sequence[Sequence[str]] = MIGRATIONS) -> None:
         make_private(path.parent)
         try:
             # SQLite gives its side files the mode of the main one.
-            os.close(os.open(path, os.O_RDWR | os.O_CREAT | getattr(os, "O_CLOEXEC", 0), 0o600))
+            os.close(os.open(path, os.O_RDWR | os.O_CREAT | os.O_EXCL | getattr(os, "O_CLOEXEC", 0), 0o600))
+        except FileExistsError:
+            # One that is there is opened by SQLite alone: POSIX drops all locks that a process has on a file when it
+            # closes any descriptor of it, and another process would take the file of our open connections for its own.
+            pass
         except OSError as exc:
             raise HostUnavailable(f"history {str(path)!r} cannot be opened: {exc.strerror}") from exc
         self._path = path
         self._identity = identity_of(path)
-        self._connection = sqlite3.connect(path, timeout=_BUSY_S, isolation_level=None, check_same_thread=False)
+        self.connection = sqlite3.connect(path, timeout=_BUSY_S, isolation_level=None, check_same_thread=False)
         try:
             self._prepare(migrations)
         except BaseException:
-            self._connection.close()
+            self.connection.close()
             raise
 
     @property
@@ -89,18 +110,71 @@ class HistoryDatabase:
 
     def close(self) -> None:
         """Close it."""
-        self._connection.close()
+        self.connection.close()
+
+    @contextlib.contextmanager
+    def transaction(self) -> Iterator[sqlite3.Connection]:
+        """Do everything within, or nothing."""
+        self.connection.execute("BEGIN IMMEDIATE")
+        try:
+            yield self.connection
+            self.connection.execute("COMMIT")
+        except BaseException:
+            # SQLite has rolled back by itself when the disk is full or broken.
+            if self.connection.in_transaction:
+                self.connection.execute("ROLLBACK")
+            raise
+
+    def _prepare(self, migrations: Sequence[Sequence[str]]) -> None:
+        version = self._version()
+        if version > len(migrations):
+            raise NotSupported(
+                f"history {str(self._path)!r} was written by a newer hermitty (schema {version}, this one knows "
+                f"{len(migrations)}); use that one, or another HERMITTY_STATE_DIR"
+            )
+        self.connection.execute("PRAGMA journal_mode = WAL")
+        self.connection.execute("PRAGMA synchronous = NORMAL")
+        if version == len(migrations):
+            return
+        with self.transaction():
+            # Another process may have been quicker.
+            for number in range(self._version(), len(migrations)):
+                for statement in migrations[number]:
+                    self.connection.execute(statement)
+                self.connection.execute(f"PRAGMA user_version = {number + 1}")
+
+    def _version(self) -> int:
+        (version,) = self.connection.execute("PRAGMA user_version").fetchone()
+        assert isinstance(version, int)
+        return version
+
+
+class HistoryDatabase:
+    """The history in an open database. For one thread at a time. Raises sqlite3.Error as SQLite does."""
+
+    def __init__(self, path: Path, *, migrations: Sequence[Sequence[str]] = MIGRATIONS) -> None:
+        self._database = Database(path, migrations=migrations)
+        self._connection = self._database.connection
+
+    @property
+    def is_in_place(self) -> bool:
+        """Tell whether the file is still the one that was opened; somebody may have moved or deleted it."""
+        return self._database.is_in_place
+
+    def close(self) -> None:
+        """Close it."""
+        self._database.close()
 
     def write(self, entries: Iterable[HistoryEntry], *, missing: int = 0, reason: str = "", now: float = 0.0) -> None:
         """Store entries, and a note of those that are missing, in one transaction."""
-        with self._transaction():
+        with self._database.transaction():
             self._connection.executemany(_INSERT, (tuple(asdict(entry).values()) for entry in entries))
             if missing:
                 self._connection.execute("INSERT INTO gaps VALUES (?, ?, ?)", (now, missing, reason))
 
     def prune(self, *, older_than: float | None, max_entries: int | None) -> None:
         """Forget what is too old or too much."""
-        with self._transaction():
+        with self._database.transaction():
             if older_than is not None:
                 self._connection.execute("DELETE FROM commands WHERE started_at < ?", (older_than,))
                 self._connection.execute("DELETE FROM gaps WHERE at < ?", (older_than,))
@@ -127,41 +201,6 @@ class HistoryDatabase:
             (query.since or 0.0, query.until if query.until is not None else 1e18),
         ).fetchone()
         return HistoryPage(entries, cursor, missing)
-
-    def _prepare(self, migrations: Sequence[Sequence[str]]) -> None:
-        version = self._version()
-        if version > len(migrations):
-            raise NotSupported(
-                f"history {str(self._path)!r} was written by a newer hermitty (schema {version}, this one knows "
-                f"{len(migrations)}); use that one, or another HERMITTY_STATE_DIR"
-            )
-        self._connection.execute("PRAGMA journal_mode = WAL")
-        self._connection.execute("PRAGMA synchronous = NORMAL")
-        if version == len(migrations):
-            return
-        with self._transaction():
-            # Another process may have been quicker.
-            for number in range(self._version(), len(migrations)):
-                for statement in migrations[number]:
-                    self._connection.execute(statement)
-                self._connection.execute(f"PRAGMA user_version = {number + 1}")
-
-    def _version(self) -> int:
-        (version,) = self._connection.execute("PRAGMA user_version").fetchone()
-        assert isinstance(version, int)
-        return version
-
-    @contextlib.contextmanager
-    def _transaction(self) -> Iterator[None]:
-        self._connection.execute("BEGIN IMMEDIATE")
-        try:
-            yield
-            self._connection.execute("COMMIT")
-        except BaseException:
-            # SQLite has rolled back by itself when the disk is full or broken.
-            if self._connection.in_transaction:
-                self._connection.execute("ROLLBACK")
-            raise
 
 
 def is_damage(error: sqlite3.Error) -> bool:

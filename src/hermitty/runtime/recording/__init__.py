@@ -1,0 +1,1 @@
+"""Recordings of terminals: asciicasts in bounded files, and playing them."""

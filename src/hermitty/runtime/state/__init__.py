@@ -1,0 +1,1 @@
+"""What outlives a server, in small: facts in the SQLite file of the state directory."""
