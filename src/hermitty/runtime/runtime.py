@@ -459,7 +459,7 @@ class Runtime:
         await self._runner.close()
         await self._host.leave()
         self.artifacts.leave()
-        await self._history.aclose()
+        await self._store_the_rest()
 
     async def close(self) -> None:
         """Close every terminal and process."""
@@ -468,7 +468,14 @@ class Runtime:
         await self._runner.close()
         await self._host.aclose()
         self.artifacts.close()
+        await self._store_the_rest()
+
+    async def _store_the_rest(self) -> None:
+        if self._resumed:
+            await asyncio.wait(self._resumed)
         await self._history.aclose()
+        if self._survival is not None:
+            self._survival.close()
 
     def _start_closing(self) -> None:
         if self._closed:

@@ -117,3 +117,7 @@ class Survival:
         self.sessions = SessionDirectories(store)
         self.results = KeptResults(store)
         self.questions = KeptQuestions(store)
+
+    def close(self) -> None:
+        """Store what waits to be stored. Nothing is from then on."""
+        self.store.close()

@@ -1,0 +1,35 @@
+"""A runtime whose terminals outlive it: on the durable host of the state directory, with what is stored there."""
+
+from collections.abc import Callable
+
+from hermitty.config import Settings
+from hermitty.host.daemon import DaemonOptions
+from hermitty.host.starter import connect
+from hermitty.runtime.build import build_runtime
+from hermitty.runtime.places import find_places, make_private
+from hermitty.runtime.runtime import Runtime
+from hermitty.runtime.state.store import StateStore
+from hermitty.runtime.surviving import Survival
+
+
+async def open_durable(
+    settings: Settings | Callable[[], Settings] | None = None, *, options: DaemonOptions | None = None
+) -> Runtime:
+    """Find or start the host of this user's state directory, and go on with what is there.
+
+    Raises HostBusy when another process uses it. `Runtime.leave` lets go of it, and everything goes on; `close` ends
+    every terminal. Nobody is trusted: questions wait for an answer as long as the settings say.
+    """
+    places = find_places()
+    host = await connect(make_private(places.state), options=options)
+    try:
+        runtime = build_runtime(settings, host=host, survival=Survival(StateStore(places.history_file)))
+    except BaseException:
+        await host.leave()
+        raise
+    try:
+        await runtime.adopt()
+    except BaseException:
+        await runtime.leave()
+        raise
+    return runtime

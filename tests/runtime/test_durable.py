@@ -1,0 +1,424 @@
+"""What is left of a killed server: everything. Another process goes on with terminals, commands and questions."""
+
+import asyncio
+import os
+from collections.abc import AsyncIterator
+from pathlib import Path
+
+import pytest
+
+from hermitty.errors import TerminalPaused
+from hermitty.model import State
+from hermitty.runtime.api import Runtime
+from hermitty.runtime.approvals import Approval
+from hermitty.runtime.history.entry import HistoryQuery
+from tests.support.durable import Place
+from tests.support.kernel import gone, so
+from tests.support.runtimes import Gate, Listener
+from tests.support.shells import PATIENCE_S, SHELLS
+
+ID = "c_0123456789abcdef"
+
+
+@pytest.fixture
+async def place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> AsyncIterator[Place]:
+    monkeypatch.setenv("HERMITTY_STATE_DIR", str(tmp_path / "state"))
+    monkeypatch.setenv("HERMITTY_CONFIG", str(tmp_path / "config.toml"))
+    home = tmp_path / "home"
+    home.mkdir()
+    place = Place(home)
+    try:
+        yield place
+    finally:
+        await place.stop()
+
+
+@pytest.mark.parametrize("shell", [each for each in SHELLS if each.values[0] != "pwsh"])
+async def test_a_command_that_runs_goes_on_with_everything_about_it(place: Place, shell: str) -> None:
+    gate = Gate(place.home / "gate")
+    body = f"""
+        t = await rt.open_terminal(cwd=home, name="one", session="s", workspace="w", shell={shell!r})
+        await t.run("cd /tmp && export A=5")
+        await t.start("echo before; cat {place.home}/gate; sh -c 'exit 3'", command_id="{ID}")
+        await until(lambda: t.current.result().text == "before\\n")
+        say(terminal=t.id, pid=t.pty.pid, end=t.log.end)
+    """
+    async with place.used(body) as other:
+        told = await other.says()
+        await other.kill()
+    runtime = await place.open()
+    try:
+        terminal = runtime.terminal(told["terminal"])
+        info = runtime.info(terminal.id)
+        assert (info.name, info.session, info.workspace, info.number) == ("one", "s", "w", 1)
+        assert (terminal.pty.pid, terminal.cwd, terminal.shell) == (told["pid"], "/tmp", shell)
+        assert terminal.current is not None
+        assert terminal.current.id == ID
+        assert terminal.log.end >= told["end"]
+        assert "before" in terminal.screen.text()
+        gate.let("after\n")
+        result = await runtime.result(ID, PATIENCE_S)
+        assert (result.state, result.exit_code, result.text) == (State.DONE, 3, "before\nafter\n")
+        assert result.session == "s"
+        assert (await terminal.run("echo $A; pwd")).text == "5\n/tmp\n"
+        (entry,) = (await runtime.history(HistoryQuery(search="cat"))).entries
+        assert (entry.command_id, entry.state, entry.exit_code, entry.cwd) == (ID, State.DONE, 3, "/tmp")
+    finally:
+        await runtime.close()
+
+
+@pytest.mark.parametrize("at", [1, 300_000, 900_000, 2_500_000])
+async def test_no_byte_of_a_flood_is_lost_wherever_the_server_dies(place: Place, at: int) -> None:
+    body = f"""
+        t = await rt.open_terminal(cwd=home)
+        t.watch(lambda: t.current is not None and t.current.capture.total > {at} and die())
+        await t.start("seq 400000; (exit 7)", command_id="{ID}")
+    """
+    async with place.used(body) as other:
+        await other.gone()
+    runtime = await place.open()
+    try:
+        result = await runtime.result(ID, PATIENCE_S)
+        printed = b"".join(b"%d\r\n" % number for number in range(1, 400_001))
+        assert (result.state, result.exit_code, result.total_bytes) == (State.DONE, 7, len(printed))
+        assert result.warnings == []
+        assert result.text.startswith("1\n2\n3\n")
+        assert result.text.endswith("\n399999\n400000\n")
+        assert result.artifact is not None
+        (kept,) = (Path(os.environ["HERMITTY_STATE_DIR"]) / "artifacts").iterdir()
+        assert kept.read_bytes() == printed
+        assert kept.suffix == ".raw"
+    finally:
+        await runtime.close()
+
+
+async def test_a_command_that_ended_while_nobody_was_there_has_its_exit_code(place: Place) -> None:
+    gate = Gate(place.home / "gate")
+    body = f"""
+        t = await rt.open_terminal(cwd=home)
+        await t.start("cat {place.home}/gate; echo $? > ended; (exit 9)", command_id="{ID}")
+        await until(lambda: t.current.has_begun)
+        say()
+    """
+    async with place.used(body) as other:
+        await other.says()
+        await other.kill()
+        gate.let("x\n")
+        await so((place.home / "ended").exists)
+    runtime = await place.open()
+    try:
+        result = await runtime.result(ID, PATIENCE_S)
+        assert (result.state, result.exit_code, result.text) == (State.DONE, 9, "x\n")
+    finally:
+        await runtime.close()
+
+
+async def test_a_shell_that_ended_while_nobody_was_there_is_known_with_its_code(place: Place) -> None:
+    gate = Gate(place.home / "gate")
+    body = f"""
+        t = await rt.open_terminal(cwd=home)
+        await t.start("cat {place.home}/gate; exit 4", command_id="{ID}")
+        await until(lambda: t.current.has_begun)
+        say(pid=t.pty.pid)
+    """
+    async with place.used(body) as other:
+        told = await other.says()
+        await other.kill()
+        gate.let("x\n")
+        await gone(told["pid"])
+    runtime = await place.open()
+    try:
+        result = await runtime.result(ID, PATIENCE_S)
+        assert (result.state, result.exit_code) == (State.DONE, 4)
+        assert runtime.terminals() == []
+    finally:
+        await runtime.close()
+
+
+async def test_a_line_that_was_never_sent_did_not_run_and_is_not_sent_again(place: Place) -> None:
+    body = f"""
+        t = await rt.open_terminal(cwd=home)
+        t.pty.write = lambda data, answers_to=0: die()
+        await t.start("touch ran", command_id="{ID}")
+    """
+    async with place.used(body) as other:
+        await other.gone()
+    runtime = await place.open()
+    try:
+        result = await runtime.result(ID, PATIENCE_S)
+        assert (result.state, result.exit_code) == (State.LOST, None)
+        assert "did not run" in " ".join(result.warnings)
+        (terminal,) = runtime.terminals()
+        assert (await terminal.run("ls")).text == ""
+    finally:
+        await runtime.close()
+
+
+async def test_a_line_that_was_sent_just_before_the_end_runs_once(place: Place) -> None:
+    body = f"""
+        t = await rt.open_terminal(cwd=home)
+        write = t.pty.write
+        def last(data, answers_to=0):
+            write(data, answers_to=answers_to)
+            die()
+        t.pty.write = last
+        await t.start("echo x >> ran; (exit 6)", command_id="{ID}")
+    """
+    async with place.used(body) as other:
+        await other.gone()
+    runtime = await place.open()
+    try:
+        result = await runtime.result(ID, PATIENCE_S)
+        assert (result.state, result.exit_code) == (State.DONE, 6)
+        assert (place.home / "ran").read_text() == "x\n"
+    finally:
+        await runtime.close()
+
+
+async def test_what_a_person_typed_is_one_command_with_one_name(place: Place) -> None:
+    body = """
+        t = await rt.open_terminal(cwd=home)
+        t.write("echo typed; (exit 5)\\r")
+        await until(lambda: t.last is not None)
+        say(command=t.last.id)
+    """
+    async with place.used(body) as other:
+        told = await other.says()
+        await other.kill()
+    runtime = await place.open()
+    try:
+        (entry,) = (await runtime.history(HistoryQuery(search="typed"))).entries
+        assert (entry.command_id, entry.source, entry.exit_code) == (told["command"], "user", 5)
+        (terminal,) = runtime.terminals()
+        assert terminal.last is not None
+        assert (terminal.last.id, terminal.last.exit_code) == (told["command"], 5)
+    finally:
+        await runtime.close()
+
+
+async def test_a_full_screen_program_is_on_the_screen_again_with_its_modes(place: Place) -> None:
+    gate = Gate(place.home / "gate")
+    draw = r"printf '\033[?1049h\033[?1h\033[?2004h\033[2;5Hin the middle\033[?25l'"
+    body = f"""
+        t = await rt.open_terminal(cwd=home, cols=60, rows=12)
+        await t.run("seq 5000 | tail -n 40")
+        await t.start({f"{draw}; cat {place.home}/gate"!r}, command_id="{ID}")
+        await until(lambda: not t.screen.cursor.visible)
+        say(text=t.screen.text(), history=t.screen.history_text(), repaint=t.screen.repaint().decode("latin-1"))
+    """
+    async with place.used(body) as other:
+        told = await other.says()
+        await other.kill()
+    runtime = await place.open()
+    try:
+        (terminal,) = runtime.terminals()
+        screen = terminal.screen
+        assert screen.alternate
+        assert screen.application_cursor_keys
+        assert (screen.text(), screen.repaint().decode("latin-1")) == (told["text"], told["repaint"])
+        gate.let()
+        await runtime.result(ID, PATIENCE_S)
+    finally:
+        await runtime.close()
+
+
+async def test_a_query_is_answered_once_whoever_answers(place: Place) -> None:
+    # The program asks where the cursor is, once while the first server lives, once while none does.
+    (place.home / "ask.sh").write_text(
+        r"""
+stty raw -echo
+printf '\033[6n'; first=$(dd bs=1 count=6 2>/dev/null | tr -d '\033')
+read -r go < gate
+printf '\033[6n'; second=$(dd bs=1 count=6 2>/dev/null | tr -d '\033')
+printf '\033[c'
+sleep 0.3
+stty sane
+echo "$first $second"
+"""
+    )
+    gate = Gate(place.home / "gate")
+    body = f"""
+        t = await rt.open_terminal(cwd=home)
+        await t.start("sh ask.sh", command_id="{ID}")
+        await until(lambda: t.pty.writes > 1)
+        say()
+    """
+    async with place.used(body) as other:
+        await other.says()
+        await other.kill()
+        gate.let("go\n")
+    runtime = await place.open()
+    try:
+        result = await runtime.result(ID, PATIENCE_S)
+        assert result.exit_code == 0
+        assert result.text.count("R") == 2
+    finally:
+        await runtime.close()
+
+
+async def test_a_question_waits_for_an_answer_under_its_own_name(place: Place) -> None:
+    body = f"""
+        t = await rt.open_terminal(cwd=home)
+        with rt.gate.approvals.client("test"):
+            asking = asyncio.ensure_future(rt.run("rm -rf build", cwd=home, session="s", command_id="{ID}"))
+            await until(rt.gate.approvals.pending)
+            say(question=rt.gate.approvals.pending()[0].id)
+            await asyncio.Event().wait()
+    """
+    (place.home / "build").mkdir()
+    async with place.used(body) as other:
+        told = await other.says()
+        await other.kill()
+    runtime = await place.open()
+    listener = Listener(runtime)
+    try:
+        with runtime.gate.approvals.client("test"):
+            # The task that asks again has not run yet when this process was its first user.
+            await so(lambda: bool(runtime.gate.approvals.pending()))
+            (question,) = runtime.gate.approvals.pending()
+            assert (question.id, question.line, question.session) == (told["question"], "rm -rf build", "s")
+            runtime.gate.approvals.answer(question.id, Approval("allow", by="ann"))
+            await listener.until(lambda: any(getattr(each, "command_id", None) == ID for each in listener.events))
+            result = await runtime.result(ID, PATIENCE_S)
+        assert (result.state, result.exit_code) == (State.DONE, 0)
+        assert not (place.home / "build").exists()
+    finally:
+        await runtime.close()
+    again = await place.open()
+    assert again.gate.approvals.pending() == []
+    await again.close()
+
+
+async def test_a_process_without_a_terminal_ends_and_its_record_says_so(place: Place) -> None:
+    body = f"""
+        asyncio.ensure_future(rt.run("echo $$ > pid; exec sleep 1000", cwd=home, provider="pipe", command_id="{ID}"))
+        await until(lambda: (home / "pid").exists() and (home / "pid").read_text())
+        say()
+    """
+    async with place.used(body, policy__mode="off") as other:
+        await other.says()
+        await other.kill()
+        await gone(int((place.home / "pid").read_text()))
+    runtime = await place.open()
+    try:
+        result = await runtime.result(ID)
+        assert (result.state, result.exit_code) == (State.LOST, None)
+    finally:
+        await runtime.close()
+
+
+async def test_whose_a_terminal_is_and_what_is_wrong_with_it_is_remembered(place: Place) -> None:
+    body = """
+        t = await rt.open_terminal(cwd=home, session="s")
+        await rt.run("cd /tmp; alias ls=echo", session="s", cwd=home)
+        rt.rename(t.id, "renamed")
+        rt.pause(t.id, "ann")
+        rt.gate.taints.add(t.id, "an alias")
+        t.keep()
+        say(terminal=t.id)
+    """
+    async with place.used(body, policy__mode="off") as other:
+        told = await other.says()
+        await other.kill()
+    runtime = await place.open()
+    try:
+        terminal = runtime.terminal(told["terminal"])
+        assert runtime.info(terminal.id).name == "renamed"
+        assert runtime.gate.taints.of(terminal.id) == "an alias"
+        assert runtime.session_cwd("s") is not None
+        with pytest.raises(TerminalPaused, match="ann"):
+            await terminal.run("true")
+        runtime.unpause(terminal.id)
+        assert (await terminal.run("true")).exit_code == 0
+    finally:
+        await runtime.close()
+
+
+async def test_a_time_limit_holds_after_a_restart(place: Place) -> None:
+    body = f"""
+        t = await rt.open_terminal(cwd=home)
+        await t.start("sleep 1000", kill_after_s=1.5, command_id="{ID}")
+        await until(lambda: t.current.has_begun)
+        say()
+    """
+    async with place.used(body) as other:
+        await other.says()
+        await other.kill()
+    runtime = await place.open()
+    try:
+        result = await runtime.result(ID, PATIENCE_S)
+        assert result.state is State.KILLED
+        assert "longer than 1.5 s" in " ".join(result.warnings)
+    finally:
+        await runtime.close()
+
+
+async def test_output_that_nobody_could_hold_is_counted_and_the_terminal_goes_on(place: Place) -> None:
+    place.options = {"grace_s": 0.05, "adopt_s": 60.0, "idle_s": 30.0}
+    body = f"""
+        t = await rt.open_terminal(cwd=home)
+        await t.start("cat {place.home}/gate; seq 400000; touch done; (exit 3)", command_id="{ID}")
+        await until(lambda: t.current.has_begun)
+        say()
+    """
+    gate = Gate(place.home / "gate")
+    async with place.used(body) as other:
+        await other.says()
+        await other.kill()
+        gate.let()
+        await so((place.home / "done").exists)
+    runtime = await place.open()
+    try:
+        result = await runtime.result(ID, PATIENCE_S)
+        assert "bytes of its output were lost while no server ran" in " ".join(result.warnings)
+        assert result.exit_code in (3, None)
+        (terminal,) = runtime.terminals()
+        assert (await terminal.run("echo on")).text == "on\n"
+    finally:
+        await runtime.close()
+
+
+async def test_leaving_and_coming_back_changes_nothing(place: Place) -> None:
+    first = await place.open()
+    terminal = await first.open_terminal(cwd=place.home, session="s")
+    gate = Gate(place.home / "gate")
+    command = await terminal.start(f"seq 200000; cat {place.home}/gate")
+    await so(lambda: "200000" in terminal.screen.text().splitlines())
+    before = (terminal.screen.history_text(), terminal.log.end)
+    await first.leave()
+    second = await place.open()
+    try:
+        same = second.terminal(terminal.id)
+        assert (same.screen.history_text(), same.log.end) == before
+        gate.let()
+        result = await second.result(command.id, PATIENCE_S)
+        assert (result.exit_code, result.total_bytes) == (0, sum(len(str(n)) + 2 for n in range(1, 200_001)))
+    finally:
+        await second.close()
+
+
+async def test_a_host_that_dies_takes_its_terminals_along_and_nothing_lingers(place: Place) -> None:
+    runtime = await place.open(policy__mode="off")
+    listener = Listener(runtime)
+    try:
+        terminal = await runtime.open_terminal(cwd=place.home)
+        running = asyncio.ensure_future(
+            runtime.run_in(
+                terminal.id, "nohup setsid sh -c 'echo $$ > pid; exec sleep 1000' & sleep 1000", command_id=ID
+            )
+        )
+        await so(lambda: (place.home / "pid").exists() and bool((place.home / "pid").read_text()))
+        os.kill(_host_pid(runtime), 9)
+        result = await running
+        assert (result.state, result.exit_code) == (State.LOST, None)
+        assert "host" in " ".join(result.warnings)
+        await listener.until(lambda: not terminal.is_open)
+        await gone(int((place.home / "pid").read_text()))
+        assert runtime.terminals() == []
+    finally:
+        await runtime.close()
+
+
+def _host_pid(runtime: Runtime) -> int:
+    pid: int = runtime._host.pid  # type: ignore[attr-defined]
+    return pid
