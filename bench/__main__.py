@@ -10,6 +10,7 @@ from typing import TextIO
 
 from bench.crowd import measure_crowd
 from bench.drain import measure_drain
+from bench.durable import measure_durable
 from bench.ending import deadline, ended_by_signals
 from bench.machine import is_busy, load, plain_surroundings, say
 from bench.plan import QUICK, Plan
@@ -24,6 +25,7 @@ BENCHMARKS: dict[str, Callable[[Plan], Awaitable[list[Measurement]]]] = {
     "warm": measure_warm,
     "open": measure_opening,
     "drain": measure_drain,
+    "durable": measure_durable,
     "crowd": measure_crowd,
     "start": measure_start,
     "text": measure_text,

@@ -30,7 +30,7 @@ async def measure_drain(plan: Plan) -> list[Measurement]:
     with tempfile.TemporaryDirectory(prefix="bench-drain-") as directory:
         for kind, make in (("log", log_lines), ("text", text_lines), ("coloured", coloured_lines)):
             path = Path(directory) / kind
-            expected = _write_repeatedly(path, make(_BLOCK_BYTES), plan.drain_bytes)
+            expected = write_repeatedly(path, make(_BLOCK_BYTES), plan.drain_bytes)
             found += await _measure(kind, path, expected, plan)
     return found
 
@@ -41,8 +41,8 @@ async def _measure(kind: str, path: Path, expected: int, plan: Plan) -> list[Mea
         calls = {
             "floor": partial(read_asyncio, path, expected),
             "floor_blocking": partial(read_blocking, path, expected),
-            "hermitty": partial(_read_by_terminal, await in_memory.open_terminal(shell="bash"), path, expected),
-            "hermitty_kept": partial(_read_by_terminal, await keeping.open_terminal(shell="bash"), path, expected),
+            "hermitty": partial(read_by_terminal, await in_memory.open_terminal(shell="bash"), path, expected),
+            "hermitty_kept": partial(read_by_terminal, await keeping.open_terminal(shell="bash"), path, expected),
         }
         times = await time_calls(calls, rounds=plan.drain_rounds)
     rates = {name: [[expected / 1e6 / sample for sample in turn] for turn in rounds] for name, rounds in times.items()}
@@ -73,7 +73,8 @@ async def _measure(kind: str, path: Path, expected: int, plan: Plan) -> list[Mea
     return [in_memory_only, on_disk_too]
 
 
-async def _read_by_terminal(terminal: hermitty.Terminal, path: Path, expected: int) -> None:
+async def read_by_terminal(terminal: hermitty.Terminal, path: Path, expected: int) -> None:
+    """Print a file in a terminal, and check that it is as much as expected."""
     result = await terminal.run(f"cat {path}")
     if result.exit_code != 0 or result.total_bytes != expected or not result.truncated:
         raise AssertionError(f"cat of {expected} bytes gave exit code {result.exit_code}, {result.total_bytes} bytes")
@@ -138,7 +139,7 @@ def _check_count(total: int, expected: int) -> None:
         raise AssertionError(f"a raw reader got {total} of {expected} bytes")
 
 
-def _write_repeatedly(path: Path, block: bytes, size: int) -> int:
+def write_repeatedly(path: Path, block: bytes, size: int) -> int:
     """Write a file of at least `size` bytes; return how many bytes a terminal makes of it."""
     times = math.ceil(size / len(block))
     with path.open("wb") as file:

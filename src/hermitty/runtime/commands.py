@@ -1,5 +1,6 @@
 """The commands of a runtime by their ids: those that run, and the most recent of those that ran."""
 
+import asyncio
 import time
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
@@ -14,6 +15,8 @@ if TYPE_CHECKING:
 
 # How many commands that are over can be asked for. Their texts are bounded by the settings, their output is let go.
 _REMEMBERED = 500
+# Most commands are over before it matters that they run.
+_TAKES_A_WHILE_S = 1.0
 
 Handle = Command | Process
 
@@ -52,13 +55,20 @@ class Commands:
         """Note that a command begins."""
         known = Known(handle, terminal, session, workspace, time.time() if started_at is None else started_at)
         self._known[handle.id] = known
-        if self._kept is not None:
+        if self._kept is not None and terminal is None:
             self._kept.put(known.result())
+        elif self._kept is not None:
+            # Until then, what is kept with its terminal tells of it.
+            asyncio.get_running_loop().call_later(_TAKES_A_WHILE_S, self._keep_running, known)
         if len(self._known) > 2 * _REMEMBERED:
             over = [each for each, known in self._known.items() if not known.handle.is_running]
             for old in over[:-_REMEMBERED]:
                 del self._known[old]
         return known
+
+    def _keep_running(self, known: Known) -> None:
+        if self._kept is not None and known.handle.is_running:
+            self._kept.put(known.result())
 
     def over(self, handle: Handle) -> None:
         """Note that a command has ended, and keep its result if results are kept."""
@@ -71,6 +81,10 @@ class Commands:
         if result is None:
             raise CommandNotFound(command_id)
         return result
+
+    def forget_kept(self) -> None:
+        """Keep no more results: where they are kept is about to close."""
+        self._kept = None
 
     @property
     def running(self) -> set[str]:

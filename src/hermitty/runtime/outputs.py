@@ -10,7 +10,14 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from hermitty.engine.command import Command
-from hermitty.errors import ArtifactNotFound, HermittyError, InvalidOffset, InvalidRequest
+from hermitty.errors import (
+    ArtifactNotFound,
+    HermittyError,
+    InvalidOffset,
+    InvalidPattern,
+    InvalidRequest,
+    TerminalNotFound,
+)
 from hermitty.output.pages import LineIndex, Page, page_at, page_of_lines, reader_of
 from hermitty.output.search import LineSearch, Match, compile_pattern
 from hermitty.runtime.artifacts import SearchResult
@@ -108,6 +115,49 @@ class Stored:
 
 
 Output = Held | Stored
+
+# How much of the output before new bytes a pattern may reach back into.
+_OVERLAP = 8 * 1024
+
+
+class Finder:
+    """Looks for an expression in the output of a command as it grows, in time linear in the output."""
+
+    def __init__(self, command: Command, pattern: str) -> None:
+        self._command = command
+        self._pattern = compile_pattern(pattern, ignore_case=False)
+        self._position = 0
+        if self._pattern.problem is not None:
+            raise InvalidPattern(pattern, self._pattern.problem)
+
+    def look(self) -> str | None:
+        """Return what matches in the output that came since the last look."""
+        begins = self._command.output_from or 0
+        piece = self._command.output(max(begins, self._position - _OVERLAP))
+        self._position = piece.next
+        data = _encoded(piece.text)
+        # Where earlier output is not part of the piece, `^` must not match in the middle of a line.
+        found = self._pattern.find(data, int(piece.offset > begins), len(data)) if data else None
+        return None if found is None else data[slice(*found)].decode("utf-8", "replace")
+
+
+async def wait_for_text(runtime: "Runtime", command: Command, terminal_id: str, pattern: str) -> str | None:
+    """Wait until the output of a command matches; None when the command ends first."""
+    finder = Finder(command, pattern)
+    grown = asyncio.Event()
+    try:
+        stop = runtime.terminal(terminal_id).watch(grown.set)
+    except TerminalNotFound:
+        return finder.look()
+    try:
+        while True:
+            grown.clear()
+            is_over = not command.is_running
+            if (found := finder.look()) is not None or is_over:
+                return found
+            await grown.wait()
+    finally:
+        stop()
 
 
 async def output_of(runtime: "Runtime", name: str) -> Output:

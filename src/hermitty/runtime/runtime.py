@@ -475,6 +475,7 @@ class Runtime:
             await asyncio.wait(self._resumed)
         await self._history.aclose()
         if self._survival is not None:
+            self._commands.forget_kept()
             self._survival.close()
 
     def _start_closing(self) -> None:

@@ -16,8 +16,10 @@ _RESULT_FIELDS = (
 
 def result_to_dict(result: CommandResult) -> dict[str, Any]:
     """Return a result as plain values."""
-    values = asdict(result)
-    return {name: values[name] for name in _RESULT_FIELDS}
+    values = {name: getattr(result, name) for name in _RESULT_FIELDS}
+    if result.needs_input is not None:
+        values["needs_input"] = asdict(result.needs_input)
+    return values
 
 
 def result_of_dict(values: dict[str, Any]) -> CommandResult:

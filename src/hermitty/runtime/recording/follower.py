@@ -36,7 +36,7 @@ class _Note:
     offset: int
     at: float  # of the monotonic clock
     code: str
-    text: str
+    text: str | Callable[[], str]
 
 
 class Follower:
@@ -80,8 +80,8 @@ class Follower:
         self._unwatch: Callable[[], None] = terminal.watch(self._changed)
         self._changed()
 
-    def note(self, code: str, text: str) -> None:
-        """Record a marker or the like, after the output that there is."""
+    def note(self, code: str, text: str | Callable[[], str]) -> None:
+        """Record a marker or the like, after the output that there is. A function is called when it is written."""
         if self._is_over:
             return
         if len(self._notes) >= _MARKERS_PER_TICK:
@@ -270,8 +270,9 @@ class Follower:
             make_private(self._directory)
             self._append(lines, is_new=True)
 
-    def _line(self, at: float, code: str, text: str) -> bytes:
-        return self._writer.event(Event(max(0.0, at - self._began_at), code, text))
+    def _line(self, at: float, code: str, text: str | Callable[[], str]) -> bytes:
+        told = text if isinstance(text, str) else text()
+        return self._writer.event(Event(max(0.0, at - self._began_at), code, told))
 
     def _append(self, lines: bytes, *, is_new: bool = False) -> None:
         """Write whole lines. The file is open for no longer than that: there may be hundreds of terminals."""

@@ -91,12 +91,8 @@ class Recordings:
     def on_event(self, event: Event) -> None:
         """Mark where commands begin and end. Secrets in their lines are masked."""
         if isinstance(event, CommandStarted | CommandFinished) and (follower := self._followers.get(event.terminal)):
-            shown = _shown(event.command)
-            if isinstance(event, CommandStarted):
-                follower.note(MARKER, f"$ {shown}")
-            else:
-                code = "unknown" if event.exit_code is None else event.exit_code
-                follower.note(MARKER, f"exit {code}: {shown}")
+            # Masking takes a while; whoever waits for the command does not wait for that.
+            follower.note(MARKER, lambda: _marker(event))
 
     @property
     def records_input(self) -> bool:
@@ -216,6 +212,12 @@ def _tidy(root: Path, live: frozenset[str], settings: RecordingSettings) -> tupl
 def _remove_empty(directory: Path) -> None:
     with contextlib.suppress(OSError):  # somebody put a file there, or it is gone
         directory.rmdir()
+
+
+def _marker(event: CommandStarted | CommandFinished) -> str:
+    if isinstance(event, CommandStarted):
+        return f"$ {_shown(event.command)}"
+    return f"exit {'unknown' if event.exit_code is None else event.exit_code}: {_shown(event.command)}"
 
 
 def _shown(command: str | None) -> str:
