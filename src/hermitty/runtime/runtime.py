@@ -46,7 +46,7 @@ if TYPE_CHECKING:
 
 
 class Runtime:
-    """Owns terminals. Use it as an async context manager: everything it started ends with it.
+    """Owns terminals. Use it as an async context manager: everything it started ends with it, or goes on without it.
 
     Terminals belong to sessions (an agent's task) and workspaces (a project). A session that is released leaves its
     terminals behind as background terminals, which others may use.
@@ -103,7 +103,7 @@ class Runtime:
         self, kind: type[BaseException] | None, exc: BaseException | None, trace: TracebackType | None
     ) -> None:
         if not self._closed:
-            await self.close()
+            await (self.close() if self._survival is None else self.leave())
 
     @property
     def settings(self) -> Settings:
