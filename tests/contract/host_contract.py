@@ -34,13 +34,13 @@ def write_a_hundred_megabytes(pty: HostedPty) -> None:
 class HostContract:
     """The behaviour of a host whose processes are on this machine."""
 
-    def make_host(self) -> Host:
+    async def make_host(self) -> Host:
         """Make the host to test."""
         raise NotImplementedError
 
     @pytest.fixture
     async def host(self) -> AsyncIterator[Host]:
-        host = self.make_host()
+        host = await self.make_host()
         yield host
         await host.aclose()
 
@@ -153,7 +153,7 @@ class HostContract:
 
     async def test_closing_ends_everything_once_and_for_all(self, host: Host, tmp_path: Path) -> None:
         (tmp_path / "deaf").write_text(DEAF)
-        script = "sh ./deaf & (sh ./deaf &); trap '' HUP; while :; do sleep 1; done"
+        script = "trap '' HUP; sh ./deaf & (sh ./deaf &); while :; do sleep 1; done"
         pty, sink = await self.open(host, script, tmp_path)
         await sink.until(lambda: len(pids_in(sink.data)) == 2)
 
@@ -185,7 +185,7 @@ class HostContract:
         assert await second.ended() == ExitStatus(code=3)
 
     async def test_closing_the_host_closes_everything(self, tmp_path: Path) -> None:
-        host = self.make_host()
+        host = await self.make_host()
         (tmp_path / "deaf").write_text(DEAF)
         _, terminal = await self.open(host, "sh ./deaf", tmp_path)
         _, process = await self.start(host, "sh ./deaf", tmp_path)
@@ -198,7 +198,7 @@ class HostContract:
         assert len(terminal.statuses) == len(process.statuses) == 1
 
     async def test_a_host_that_closes_while_a_terminal_does(self, tmp_path: Path) -> None:
-        host = self.make_host()
+        host = await self.make_host()
         pty, sink = await self.open(host, "trap '' HUP; echo ready; while :; do sleep 1; done", tmp_path)
         await sink.printed(b"ready")
 

@@ -24,7 +24,7 @@ linux_only = pytest.mark.skipif(sys.platform != "linux", reason="looks into /pro
 class TestLocalHost(HostContract):
     """The contract."""
 
-    def make_host(self) -> Host:
+    async def make_host(self) -> Host:
         return LocalHost()
 
 

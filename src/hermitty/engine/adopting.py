@@ -111,6 +111,7 @@ async def take_over(terminal: Terminal, found: FoundPty, host: Host, get_file: G
     lost = replay.start - kept.offset
     if lost > 0 and terminal.current is not None:
         terminal.current.warnings.append(f"{lost} bytes of its output were lost while no server ran")
+    terminal.await_viewers(kept.record["watched"])
     terminal.pty = await host.take_over(found.terminal, terminal, since=replay.start)
     await replay.is_over.wait()
     terminal.replay = None

@@ -91,6 +91,7 @@ def keep_state(terminal: "Terminal", offset: int, *, is_line: bool = False) -> N
         "typed_prompts": terminal.typed_prompts,
         "at_prompt": terminal.prompt_is_there.is_set(),
         "paused_by": terminal.paused_by,
+        "watched": terminal.watched,
         "tracker": _tracker_record(terminal.tracker.state),
         "line_write": terminal.pty.writes + 1 if is_line else 0,
         "last": _last_record(terminal.last),

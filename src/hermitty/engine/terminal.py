@@ -56,6 +56,8 @@ _TELLS_TO_EXIT = re.compile(r"\b(exit|logout)\b")
 _PROMPT_TIMEOUT_S = 30.0
 # How often the kernel is asked whether a shell without integration is back at its prompt.
 _SENTINEL_LOOK_S = 0.02
+# So long may viewers take to come back after the end of a server.
+_VIEWERS_BACK_S = 3.0
 _REPLACED = "the shell was replaced by another program (exec), and the terminal will end with it"
 
 
@@ -113,6 +115,10 @@ class Terminal:
         self.may_be_typed = True  # something may stand on the line, or be on its way there
         self._watchers: list[Callable[[], None]] = []
         self.replay: Replay | None = None  # of output that another process has seen before
+        self.watched = 0  # how many look at it
+        self._awaited = 0  # how many looked at it when another process ended, and may come back
+        self._awaiting: asyncio.TimerHandle | None = None
+        self.exit_status: ExitStatus | None = None  # of its shell, once it has ended
         self._kept_at = 0  # the offset at which screen and state were kept last
         self._understood = 0  # the end of the output that scanner and tracker have seen
         self._tasks: set[asyncio.Task[None]] = set()
@@ -153,9 +159,32 @@ class Terminal:
 
     def keep(self) -> None:
         """Keep everything that another process would need to go on from here, if the PTY outlives this one."""
-        if self.pty.is_durable and self.is_open and self.replay is None:
+        if self.pty.is_durable and self.is_open and self.replay is None and self._awaiting is None:
             self._kept_at = self.log.end
             keep_screen(self)
+
+    def watched_by(self, count: int) -> None:
+        """Note how many look at it, so that they find everything again if this process is killed."""
+        is_first, self.watched = count > 0 and self.watched == 0, count
+        if not self.is_open:
+            return
+        if self._awaiting is not None and count >= self._awaited:
+            self._stop_awaiting()
+        elif is_first:
+            self.keep()
+
+    def await_viewers(self, count: int) -> None:
+        """Let no output go before so many viewers are back, or had the time to; meanwhile its programs may pause."""
+        if count:
+            self._awaited = count
+            self._awaiting = asyncio.get_running_loop().call_later(_VIEWERS_BACK_S, self._stop_awaiting)
+
+    def _stop_awaiting(self) -> None:
+        if self._awaiting is not None:
+            self._awaiting.cancel()
+            self._awaiting = None
+            if self.is_open:
+                self.keep()
 
     def resume(self, command: Command, kept: dict[str, Any], limit: tuple[float, float] | None) -> None:
         """Go on with a command that another process began."""
@@ -185,6 +214,7 @@ class Terminal:
 
     def on_exit(self, status: ExitStatus) -> None:
         """Note that the shell is gone; end what depends on it."""
+        self.exit_status = status
         for piece in self.scanner.flush():
             for event in self.tracker.feed(piece):
                 self._apply(event)
@@ -618,6 +648,8 @@ class Terminal:
         self.spawn(self._free())
 
     async def _free(self) -> None:
+        if self._awaiting is not None:
+            self._awaiting.cancel()
         await self.pty.close()
         self.screen.close()
 

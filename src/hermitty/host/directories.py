@@ -1,7 +1,8 @@
 """Private directories for terminals, in memory where the system has such a place.
 
 Each host has one directory that only its user can enter. A lock file inside says that its owner lives; what a killed
-owner left behind is removed by the next one.
+owner left behind is removed by the next one. An owner whose programs outlive him writes his token into the lock file:
+whoever cleans up after him ends them too.
 """
 
 import contextlib
@@ -11,6 +12,8 @@ import shutil
 import tempfile
 from pathlib import Path
 
+from hermitty.host import orphans
+
 _PREFIX = "hermitty-"
 _LOCK = "lock"
 
@@ -18,9 +21,14 @@ _LOCK = "lock"
 class PrivateDirectories:
     """Makes and removes directories of mode 0700."""
 
-    def __init__(self) -> None:
+    def __init__(self, token: str = "") -> None:
+        self._token = token
         self._root: Path | None = None
         self._lock = -1
+
+    def prepare(self) -> None:
+        """Clean up after others, and say that this owner lives."""
+        self._make_root()
 
     def make(self, name: str) -> Path:
         """Make a directory for one terminal."""
@@ -45,7 +53,7 @@ class PrivateDirectories:
             _remove_abandoned(base)
             while self._root is None:
                 root = Path(tempfile.mkdtemp(prefix=f"{_PREFIX}{os.getuid()}-", dir=base))
-                self._lock = _locked(root)
+                self._lock = _locked(root, self._token)
                 if (root / _LOCK).exists():
                     self._root = root
                 else:
@@ -54,13 +62,19 @@ class PrivateDirectories:
         return self._root
 
 
-def _locked(root: Path) -> int:
+def remove_abandoned() -> None:
+    """Remove what owners who are gone left behind."""
+    _remove_abandoned(_base())
+
+
+def _locked(root: Path, token: str) -> int:
     try:
         lock = os.open(root / _LOCK, os.O_CREAT | os.O_RDWR | os.O_CLOEXEC, 0o600)
     except OSError:
         root.rmdir()
         raise
     fcntl.flock(lock, fcntl.LOCK_EX)
+    os.write(lock, token.encode())
     return lock
 
 
@@ -77,6 +91,7 @@ def _remove_abandoned(base: Path) -> None:
             lock = os.open(root / _LOCK, os.O_RDWR | os.O_CLOEXEC | os.O_NOFOLLOW)
             try:
                 fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                orphans.end_marked_now(os.read(lock, 64).decode("ascii", "replace"))
                 shutil.rmtree(root, ignore_errors=True)
             finally:
                 os.close(lock)

@@ -18,9 +18,11 @@ from hermitty.pty.spawn import open_terminal_actions, spawn
 from hermitty.pty.write_queue import INPUT_LIMIT, WriteQueue
 
 # One wake-up takes at most this much, so that a flood in one terminal does not starve the others.
-_READ_TURN = 64 * 1024
+READ_TURN = 64 * 1024
 # The kernel hands out PTY output in pieces of up to 4 KB; a shorter one means that nothing more is there.
 _FULL_READ = 4000
+# What the shell wrote last is in the kernel's buffer: at most a few reads. Background jobs may write for ever.
+_LAST_TURNS = 16
 
 # How long the shell and its children may take to leave after SIGHUP, and to be gone after SIGKILL.
 _HANGUP_GRACE_S = 0.5
@@ -80,6 +82,9 @@ class PosixPty:
             os.close(self._master)
             raise HostUnavailable(_why_no_pty(exc)) from exc
         self._reading = True
+        self._paused = False
+        self._status: ExitStatus | None = None  # known, but not told yet
+        self._last_turns = _LAST_TURNS
         self._loop.add_reader(self._master, self._readable)
         self._program: bytes | None = None
 
@@ -88,6 +93,27 @@ class PosixPty:
         if self._input.waiting + len(data) > INPUT_LIMIT:
             raise InputOverflow(self._terminal, self._input.waiting, INPUT_LIMIT)
         self._input.write(data)
+
+    @property
+    def input_waiting(self) -> int:
+        """Return how many bytes of input the kernel has not taken yet."""
+        return self._input.waiting
+
+    def pause_reading(self) -> None:
+        """Leave further output in the kernel: once its buffer is full, programs that print wait."""
+        if not self._paused:
+            self._paused = True
+            if self._reading:
+                self._loop.remove_reader(self._master)
+
+    def resume_reading(self) -> None:
+        """Go on reading; the end of a shell that ended meanwhile is told when its output was read."""
+        if self._paused:
+            self._paused = False
+            if self._reading:
+                self._loop.add_reader(self._master, self._readable)
+            if self._status is not None:
+                self._tell_exit()
 
     def discard_input(self) -> None:
         """Forget queued input, with what the kernel holds and nobody has read."""
@@ -153,6 +179,7 @@ class PosixPty:
         if self._master < 0:
             return
         self._stop_reading()
+        self._tell_exit()
         self._input.close(owns_descriptor=False)
         table = processes.shared_table()
         mine = self._mine(table)
@@ -194,9 +221,9 @@ class PosixPty:
     def _readable(self) -> None:
         chunks: list[bytes] = []
         total = 0
-        while total < _READ_TURN:
+        while total < READ_TURN:
             try:
-                data = os.read(self._master, _READ_TURN)
+                data = os.read(self._master, READ_TURN - total)
             except BlockingIOError:
                 break
             except OSError:
@@ -216,16 +243,23 @@ class PosixPty:
     def _stop_reading(self) -> None:
         if self._reading:
             self._reading = False
-            self._loop.remove_reader(self._master)
+            if not self._paused:
+                self._loop.remove_reader(self._master)
 
     def _shell_ended(self, status: ExitStatus) -> None:
-        # What the shell wrote is in the kernel's buffer: at most a few reads. Background jobs may write for ever.
-        for _ in range(16):
-            if not self._reading:
-                break
-            self._readable()
-        self._stop_reading()
+        self._status = status
         self._ended.set()
+        self._tell_exit()
+
+    def _tell_exit(self) -> None:
+        """Read what the shell left behind, then tell how it ended. Somebody who paused lets it go on later."""
+        while self._reading and not self._paused and self._last_turns and self._status is not None:
+            self._last_turns -= 1
+            self._readable()
+        if self._status is None or (self._reading and self._paused and self._last_turns):
+            return
+        self._stop_reading()
+        status, self._status = self._status, None
         self._on_exit(status)
 
 

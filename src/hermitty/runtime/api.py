@@ -4,6 +4,8 @@ from hermitty.engine.command import Command, OutputSlice
 from hermitty.engine.interact import Answer
 from hermitty.engine.terminal import Terminal
 from hermitty.runtime.build import build_runtime
+from hermitty.runtime.recording.recordings import Recordings
+from hermitty.runtime.recording.segments import RecordingInfo
 from hermitty.runtime.runtime import Runtime
 from hermitty.runtime.settings.source import SettingsSource
 from hermitty.shell.launch import installed_shells
@@ -12,6 +14,8 @@ __all__ = [
     "Answer",
     "Command",
     "OutputSlice",
+    "RecordingInfo",
+    "Recordings",
     "Runtime",
     "SettingsSource",
     "Terminal",
