@@ -111,6 +111,40 @@ def test_of_a_flood_the_end_decides() -> None:
     assert cools_after(b"done\n" + b"x" * 100_000 + b"\ncompiling\n") == COMPILING_S
 
 
+def test_a_flood_in_pieces_is_one_flood() -> None:
+    filler = b"x\n" * 2048
+    assert cools_after(filler + b"compiling\n", filler) == PLAIN_S
+    assert cools_after(filler, filler + b"compiling\n") == COMPILING_S
+    assert cools_after(filler, filler + b"compiling\n", b"x\n") == COMPILING_S
+    assert cools_after(filler, filler + b"compi", b"ling\n") == COMPILING_S
+
+
+def test_a_flood_does_not_hide_what_was_said_before_it() -> None:
+    filler = b"x\n" * 2048
+    assert cools_after(b"compiling\n", filler, filler) == COMPILING_S
+    assert cools_after(b"compiling\n", b"done\n", filler, filler) == PLAIN_S
+
+
+def test_whoever_asks_in_a_flood_sees_its_end_so_far() -> None:
+    filler = b"x\n" * 2048
+    heat = Heat("cat log", now=0.0)
+    heat.on_output(filler, 1.0)
+    heat.on_output(filler + b"compiling\n", 2.0)
+    assert heat.hot_until == 2.0 + COMPILING_S
+    heat.on_output(filler, 3.0)
+    assert heat.hot_until == 3.0 + COMPILING_S
+    heat.on_output(filler + b"done\n", 4.0)
+    assert heat.hot_until == 4.0 + PLAIN_S
+
+
+def test_a_finished_command_stays_cold_whatever_was_not_looked_at() -> None:
+    heat = Heat("make", now=0.0)
+    heat.on_output(b"compiling", 1.0)
+    heat.on_finished()
+    assert not heat.is_hot(1.0)
+    assert not heat.is_hot(1.0)
+
+
 WORDS = st.sampled_from([b"compiling", b"done", b"x", b" ", b"\n", b"\x1b[1;31m", b"error", b"s", b"_", b"a" * 50])
 
 
@@ -120,6 +154,15 @@ def test_output_cut_anywhere_gives_the_same_heat(output: bytes, cuts: list[int])
     pieces = [output[start:end] for start, end in pairwise(places)]
     if output:
         assert cools_after(*pieces) == cools_after(output)
+
+
+@given(st.lists(st.tuples(st.lists(WORDS, max_size=3).map(b"".join), st.booleans()), max_size=8))
+def test_asking_changes_nothing(pieces: list[tuple[bytes, bool]]) -> None:
+    heat = Heat("", now=100.0)
+    for data, ask in pieces:
+        heat.on_output(data, 200.0)
+        assert not ask or heat.is_hot(200.0)
+    assert not pieces or heat.hot_until - 200.0 == cools_after(*(data for data, _ in pieces))
 
 
 @given(st.lists(st.binary()))
