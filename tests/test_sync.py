@@ -50,7 +50,7 @@ def parameters_of(function: Callable[..., Any]) -> list[inspect.Parameter]:
         (
             SyncRuntime,
             Runtime,
-            [name for name in dir(Runtime) if not name.startswith("_") and name != "artifacts"],
+            [name for name in dir(Runtime) if not name.startswith("_") and name not in ("artifacts", "recordings")],
         ),
         (
             SyncTerminal,

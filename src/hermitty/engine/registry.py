@@ -132,9 +132,10 @@ class Registry:
             self._ledger.put(entry)
             await found.take_over(terminal)
             self._touch(entry)
+            if terminal.is_open:
+                self._on_event(TerminalOpened(terminal.id, terminal.shell, terminal.cwd or "", terminal.quality))
+                adopted += 1
             voice.speak_to(self._on_event, terminal.cwd or "")
-            self._on_event(TerminalOpened(terminal.id, terminal.shell, terminal.cwd or "", terminal.quality))
-            adopted += terminal.is_open
         self._ledger.serve_all()
         return adopted
 

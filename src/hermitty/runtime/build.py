@@ -19,6 +19,7 @@ from hermitty.vt.screen import Screen
 if TYPE_CHECKING:
     from hermitty.runtime.approvals import Approver
     from hermitty.runtime.gate import Gate
+    from hermitty.runtime.recording.recordings import Recordings
     from hermitty.runtime.surviving import Survival
 
 
@@ -28,6 +29,7 @@ def build_runtime(
     approver: "Approver | None" = None,
     host: Host | None = None,
     survival: "Survival | None" = None,
+    recordings: "Recordings | None" = None,
 ) -> Runtime:
     """Make a runtime whose terminals live in this process, or on another host.
 
@@ -70,6 +72,7 @@ def build_runtime(
         history=history,
         make_gate=make_gate,
         survival=survival,
+        recordings=recordings,
     )
 
 

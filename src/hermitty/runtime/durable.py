@@ -7,7 +7,9 @@ from hermitty.host.daemon import DaemonOptions
 from hermitty.host.starter import connect
 from hermitty.runtime.build import build_runtime
 from hermitty.runtime.places import find_places, make_private
+from hermitty.runtime.recording.recordings import Recordings
 from hermitty.runtime.runtime import Runtime
+from hermitty.runtime.settings.source import SettingsSource
 from hermitty.runtime.state.store import StateStore
 from hermitty.runtime.surviving import Survival
 
@@ -23,7 +25,10 @@ async def open_durable(
     places = find_places()
     host = await connect(make_private(places.state), options=options)
     try:
-        runtime = build_runtime(settings, host=host, survival=Survival(StateStore(places.history_file)))
+        current = SettingsSource().current if settings is None else settings
+        recordings = Recordings(places, lambda: (current if isinstance(current, Settings) else current()).recording)
+        survival = Survival(StateStore(places.history_file))
+        runtime = build_runtime(current, host=host, survival=survival, recordings=recordings)
     except BaseException:
         await host.leave()
         raise

@@ -16,7 +16,7 @@ from hermitty.engine.interact import Answer
 from hermitty.engine.registry import Registry, TerminalInfo
 from hermitty.engine.terminal import Terminal
 from hermitty.errors import HermittyError, InvalidRequest, SessionNotFound
-from hermitty.events import CommandSilent, Event, Source, TerminalEnded
+from hermitty.events import CommandSilent, Event, Source, TerminalEnded, TerminalOpened
 from hermitty.host.base import Host, Stream
 from hermitty.model import CommandResult, ProviderName, Size
 from hermitty.output.context import DEFAULT_TAIL
@@ -41,6 +41,7 @@ from hermitty.vt.screen import Screen
 if TYPE_CHECKING:
     from hermitty.policy.decision import Decision
     from hermitty.runtime.gate import Gate
+    from hermitty.runtime.recording.recordings import Recordings
     from hermitty.runtime.state.questions import PendingQuestion
     from hermitty.runtime.surviving import Survival
 
@@ -63,8 +64,10 @@ class Runtime:
         history: History,
         make_gate: "Callable[[Callable[[Event], None], Callable[[str, str], None]], Gate]",
         survival: "Survival | None" = None,
+        recordings: "Recordings | None" = None,
     ) -> None:
         self.artifacts = artifacts
+        self.recordings = recordings
         self._host = host
         self._current_settings = settings
         self._history = history
@@ -91,6 +94,8 @@ class Runtime:
             survival.questions if survival else None,
         )
         self._resumed: set[asyncio.Task[None]] = set()  # requests that an earlier process could not finish
+        if recordings is not None:
+            self.subscribe(recordings.on_event)
         self._runner = Runner(
             host, self._registry, self._tracks, settings, artifacts, history.record, self._permits, self._commands
         )
@@ -455,6 +460,7 @@ class Runtime:
         """Let go of everything: terminals on a host that outlives this process go on, the rest ends."""
         self._permits.leave()
         self._start_closing()
+        await self._stop_recording()
         await self._registry.leave()
         await self._runner.close()
         await self._host.leave()
@@ -465,10 +471,15 @@ class Runtime:
         """Close every terminal and process."""
         self._start_closing()
         await self._registry.close()
+        await self._stop_recording()
         await self._runner.close()
         await self._host.aclose()
         self.artifacts.close()
         await self._store_the_rest()
+
+    async def _stop_recording(self) -> None:
+        if self.recordings is not None:
+            await self.recordings.close()
 
     async def _store_the_rest(self) -> None:
         if self._resumed:
@@ -496,6 +507,8 @@ class Runtime:
                 await self._runner.run(pending.request)
 
     def _publish(self, event: Event) -> None:
+        if self.recordings is not None and isinstance(event, TerminalOpened):
+            self.recordings.follow(self.terminal(event.terminal), name=self.info(event.terminal).name)
         self._subscribers.publish(event)
         if isinstance(event, TerminalEnded):
             self._tracks.forget(event.terminal)

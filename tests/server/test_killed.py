@@ -1,0 +1,194 @@
+"""A server process that is killed again and again: nobody who watches or asks loses anything."""
+
+import asyncio
+import json
+import signal
+import sys
+from collections.abc import AsyncIterator
+from pathlib import Path
+from typing import Any
+
+import aiohttp
+import pytest
+
+from hermitty.host.control import stop_host
+from hermitty.runtime.places import Places
+from tests.support.kernel import is_alive
+from tests.support.shells import PATIENCE_S
+
+TOKEN = "the-token-of-the-owner-0123456789abcdef"
+KILLS = 20
+COMMAND = "c_0123456789abcdef"
+
+
+class ServerProcess:
+    """`hermitty serve` as a process, always at the same address."""
+
+    def __init__(self) -> None:
+        self.port = 0
+        self._process: asyncio.subprocess.Process | None = None
+
+    async def start(self) -> None:
+        """Start it and wait until it is ready."""
+        self._process = await asyncio.create_subprocess_exec(
+            *(sys.executable, "-m", "hermitty.cli.main", "serve", "--port", str(self.port), "--token", TOKEN),
+            stdin=asyncio.subprocess.DEVNULL,
+            stdout=asyncio.subprocess.PIPE,
+        )
+        assert self._process.stdout is not None
+        async with asyncio.timeout(PATIENCE_S):
+            line = await self._process.stdout.readline()
+        self.port = int(line.decode().partition("127.0.0.1:")[2].partition("/")[0])
+
+    async def end(self, number: signal.Signals) -> None:
+        """Send a signal, and wait until it is dead."""
+        assert self._process is not None
+        if self._process.returncode is None:
+            self._process.send_signal(number)
+        async with asyncio.timeout(PATIENCE_S):
+            await self._process.communicate()
+
+
+class Viewer:
+    """Somebody who watches a terminal, and comes back with the offset they have whenever the connection is lost."""
+
+    def __init__(self, client: aiohttp.ClientSession, server: ServerProcess, terminal: str) -> None:
+        self._client = client
+        self._server = server
+        self._terminal = terminal
+        self.data = b""
+        self.replays: list[str] = []
+
+    async def watch(self, until: bytes) -> None:
+        """Read until something was printed."""
+        while until not in self.data[-4096:]:
+            try:
+                await self._attached(until)
+            except (aiohttp.ClientError, OSError):
+                await asyncio.sleep(0.02)  # nobody tells when a server is back
+
+    async def _attached(self, until: bytes) -> None:
+        url = f"ws://127.0.0.1:{self._server.port}/ws/terminal/{self._terminal}?since={len(self.data)}"
+        async with self._client.ws_connect(url, max_msg_size=0) as socket:
+            hello = json.loads(await socket.receive_str())
+            assert (hello["type"], hello["offset"]) == ("hello", len(self.data))
+            self.replays.append(hello["replay"])
+            async for message in socket:
+                if message.type is aiohttp.WSMsgType.BINARY:
+                    self.data += message.data
+                    if until in self.data[-4096:]:
+                        return
+                else:
+                    assert json.loads(message.data)["type"] not in ("reset", "snapshot"), message.data
+
+
+@pytest.fixture
+def allowed(places: Places) -> None:
+    """Everything may run."""
+    places.config_file.parent.mkdir(parents=True)
+    places.config_file.write_text('[policy]\nmode = "off"\n')
+
+
+@pytest.fixture
+async def server(places: Places, home: Path, monkeypatch: pytest.MonkeyPatch) -> AsyncIterator[ServerProcess]:
+    monkeypatch.setenv("HOME", str(home))
+    monkeypatch.setenv("SHELL", "/bin/bash")
+    server = ServerProcess()
+    await server.start()
+    try:
+        yield server
+    finally:
+        await server.end(signal.SIGKILL)
+        await asyncio.to_thread(stop_host, places.state)
+
+
+@pytest.fixture
+async def client() -> AsyncIterator[aiohttp.ClientSession]:
+    async with aiohttp.ClientSession(headers={"Authorization": f"Bearer {TOKEN}"}) as session:
+        yield session
+
+
+async def call(client: aiohttp.ClientSession, server: ServerProcess, method: str, path: str, **body: Any) -> Any:
+    url = f"http://127.0.0.1:{server.port}{path}"
+    async with asyncio.timeout(PATIENCE_S), client.request(method, url, json=body or None) as response:
+        assert response.status < 300, await response.text()
+        return await response.json()
+
+
+@pytest.mark.usefixtures("allowed")
+async def test_a_server_that_is_killed_twenty_times_loses_no_byte_and_no_exit_code(
+    server: ServerProcess, client: aiohttp.ClientSession, work: Path
+) -> None:
+    # Bursts of numbered lines, faster than anybody reads, with pauses between them, so that kills meet both.
+    (work / "count.sh").write_text(
+        "n=0; while [ ! -e stop ]; do seq -f 'line %.0f' $((n + 1)) $((n + 5000)); n=$((n + 5000)); sleep 0.1; done; "
+        'echo "counted to $n"; exit 7\n'
+    )
+    terminal = (await call(client, server, "POST", "/api/terminals", cwd=str(work)))["id"]
+    viewer = Viewer(client, server, terminal)
+    watching = asyncio.ensure_future(viewer.watch(b"counted to "))
+    started = await call(
+        client, server, "POST", f"/api/terminals/{terminal}/commands", command="sh count.sh", wait_s=0, id=COMMAND
+    )
+    assert (started["id"], started["state"]) == (COMMAND, "running")
+    for _ in range(KILLS):
+        has = len(viewer.data)
+        while len(viewer.data) == has and not watching.done():
+            await asyncio.sleep(0.01)  # each server has shown something before it is killed
+        await server.end(signal.SIGKILL)
+        await server.start()
+    (work / "stop").touch()
+    async with asyncio.timeout(PATIENCE_S):
+        await watching
+    printed = viewer.data.replace(b"\r\n", b"\n")
+    lines = printed[printed.index(b"line 1\n") : printed.index(b"counted to ")]
+    count = lines.count(b"\n")
+    assert lines == b"".join(b"line %d\n" % number for number in range(1, count + 1))
+    assert len(viewer.replays) > KILLS
+    result = await call(client, server, "GET", f"/api/commands/{COMMAND}?wait_s=30")
+    assert (result["state"], result["exit_code"]) == ("done", 7)
+    assert result["total_bytes"] == len(lines) + count + len(f"counted to {count}\r\n")
+    entries = (await call(client, server, "GET", "/api/history"))["entries"]
+    assert [each["exit_code"] for each in entries if each["command"] == "sh count.sh"] == [7]
+
+
+@pytest.mark.usefixtures("allowed")
+async def test_a_server_that_is_told_to_end_leaves_its_terminals_and_the_next_one_has_them(
+    server: ServerProcess, client: aiohttp.ClientSession, work: Path
+) -> None:
+    made = await call(client, server, "POST", "/api/terminals", cwd=str(work), name="mine", workspace="w")
+    await call(client, server, "POST", f"/api/terminals/{made['id']}/commands", command="export A=1")
+    await server.end(signal.SIGTERM)
+    assert is_alive(made["pid"])
+    await server.start()
+    (found,) = (await call(client, server, "GET", "/api/workspaces/w/terminals"))["terminals"]
+    assert (found["id"], found["name"], found["pid"]) == (made["id"], "mine", made["pid"])
+    result = await call(client, server, "POST", f"/api/terminals/{made['id']}/commands", command="echo $A")
+    assert result["text"] == "1\n"
+
+
+async def test_a_question_is_still_asked_after_a_kill_and_its_answer_counts(
+    server: ServerProcess, client: aiohttp.ClientSession, work: Path
+) -> None:
+    (work / "build").mkdir()
+    asking = asyncio.ensure_future(
+        call(client, server, "POST", "/api/run", command="rm -r build", cwd=str(work), id=COMMAND)
+    )
+    while not (before := (await call(client, server, "GET", "/api/approvals"))["approvals"]):
+        await asyncio.sleep(0.01)
+    await server.end(signal.SIGKILL)
+    with pytest.raises(aiohttp.ClientError):
+        await asking
+    await server.start()
+    (question,) = (await call(client, server, "GET", "/api/approvals"))["approvals"]
+    assert (question["id"], question["expires_at"]) == (before[0]["id"], before[0]["expires_at"])
+    await call(client, server, "POST", f"/api/approvals/{question['id']}", answer="allow")
+    while (result := await _result(client, server)) is None or result["state"] == "running":
+        await asyncio.sleep(0.01)
+    assert (result["state"], result["exit_code"]) == ("done", 0)
+    assert not (work / "build").exists()
+
+
+async def _result(client: aiohttp.ClientSession, server: ServerProcess) -> Any:
+    async with client.get(f"http://127.0.0.1:{server.port}/api/commands/{COMMAND}?wait_s=5") as response:
+        return await response.json() if response.status == 200 else None
