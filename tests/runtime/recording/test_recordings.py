@@ -11,10 +11,9 @@ from pathlib import Path
 import pytest
 
 from hermitty.config import RecordingSettings
-from hermitty.engine import terminal as engine
 from hermitty.errors import RecordingNotFound
 from hermitty.events import CommandFinished, CommandStarted
-from hermitty.model import CommandId, ExitStatus, Size
+from hermitty.model import CommandId, Size
 from hermitty.runtime.api import Command, Runtime, Terminal
 from hermitty.runtime.places import find_places
 from hermitty.runtime.recording.recordings import Recordings
@@ -124,14 +123,7 @@ async def test_secrets_in_command_lines_are_masked_in_markers(stage: Stage, work
     assert (len(first), second) == (203, "exit unknown: (typed)")
 
 
-async def test_sizes_and_the_end_are_recorded(stage: Stage, work: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    on_exit = engine.Terminal.on_exit
-
-    def with_status(terminal: engine.Terminal, status: ExitStatus) -> None:
-        monkeypatch.setattr(terminal, "exit_status", status, raising=False)
-        on_exit(terminal, status)
-
-    monkeypatch.setattr(engine.Terminal, "on_exit", with_status)
+async def test_sizes_and_the_end_are_recorded(stage: Stage, work: Path) -> None:
     terminal = await stage.open(work, cols=80, rows=24)
     terminal.resize(100, 30)
     await stage.run(terminal, "echo resized")

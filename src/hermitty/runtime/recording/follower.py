@@ -155,7 +155,7 @@ class Follower:
         self.flush()
 
     def _finish(self) -> None:
-        status: ExitStatus | None = getattr(self.terminal, "exit_status", None)
+        status = self.terminal.exit_status
         self._notes.append(_Note(self._seen, time.monotonic(), MARKER, f"ended: {self.terminal.closed_because}"))
         if status is not None:
             self._notes.append(_Note(self._seen, time.monotonic(), EXIT, str(_exit_code(status))))

@@ -1,0 +1,225 @@
+"""Commands that requests start. They belong to the server: a client that goes away changes nothing for them.
+
+A client can choose the id of a command. The same id again, after a lost connection or a restart of the client, waits
+for the same command instead of running it twice.
+"""
+
+import asyncio
+import inspect
+from collections import OrderedDict
+from collections.abc import Callable, Coroutine
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any, TypeVar
+
+from hermitty.errors import CommandEnded, CommandIdTaken, CommandNotFound
+from hermitty.model import CommandId, CommandResult, Quality, State, new_command_id
+from hermitty.runtime.api import Command, Runtime
+
+if TYPE_CHECKING:
+    from hermitty.runtime.commands import Known
+
+T = TypeVar("T")
+
+# How many runs that are over are remembered, and how much of their texts.
+_MOST_RUNS = 500
+_MOST_CHARACTERS = 8 * 1024 * 1024
+# What is left of a runtime that was closed ends by itself, and within this time.
+_LAST_S = 5.0
+
+
+@dataclass(frozen=True, slots=True)
+class Wanted:
+    """What a run is about: the same id with something else is a mistake of the client."""
+
+    command: str | tuple[str, ...]
+    terminal: str | None = None
+    session: str | None = None
+
+    @property
+    def line(self) -> str:
+        """Return the command as one text."""
+        return self.command if isinstance(self.command, str) else " ".join(self.command)
+
+
+@dataclass(slots=True, eq=False)
+class _Run:
+    wanted: Wanted
+    task: asyncio.Task[CommandResult]
+    stopped: State | None = None  # before it had started
+    size: int = 0
+
+
+class Runs:
+    """The commands of requests, by id. `close` waits for them; whoever is answered meanwhile gets what is known."""
+
+    def __init__(self, runtime: Runtime) -> None:
+        self._runtime = runtime
+        self._runs: OrderedDict[str, _Run] = OrderedDict()
+        self._others: set[asyncio.Task[Any]] = set()
+        self._size = 0
+        self._closing: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+
+    async def run(
+        self,
+        wanted: Wanted,
+        work: Callable[[str], Coroutine[Any, Any, CommandResult]],
+        *,
+        command_id: str | None = None,
+        wait_s: float,
+    ) -> CommandResult:
+        """Run a command and wait for its outcome; with an id that is known, wait for that command."""
+        if command_id is not None and self._is_known(command_id, wanted):
+            run = self._runs.get(command_id)
+            if run is not None and not run.task.done():
+                await self._wait(run.task, None)
+            return await self.look(command_id, wait_s)
+        chosen = command_id or new_command_id()
+        run = self._runs[chosen] = _Run(wanted, asyncio.get_running_loop().create_task(work(chosen)))
+        run.task.add_done_callback(lambda task: self._ended(chosen, run))
+        await self._wait(run.task, None)
+        return run.task.result() if run.task.done() and not run.task.cancelled() else await self.look(chosen)
+
+    async def detached(self, work: Coroutine[Any, Any, T]) -> T:
+        """Do something that goes on when its client leaves."""
+        task = asyncio.get_running_loop().create_task(work)
+        self._others.add(task)
+        task.add_done_callback(self._forget)
+        return await asyncio.shield(task)
+
+    async def look(self, command_id: str, wait_s: float = 0.0) -> CommandResult:
+        """Return what is known of a command, after waiting for its end or a question at most that long."""
+        run = self._runs.get(command_id)
+        if run is not None:
+            if wait_s and not run.task.done():
+                await self._wait(run.task, wait_s)
+            found = self._find(command_id)
+            if found is None or run.task.done():
+                result = self._result(command_id, run)
+                if found is None or result.state.is_final:
+                    return result
+        known = self._find(command_id)
+        if known is None:
+            return await self._runtime.result(command_id)  # perhaps a server before this one ran it
+        if wait_s and known.handle.is_running:
+            return await self._waited(known, wait_s)
+        return await self._now(known)
+
+    async def stop(self, command_id: str, how: State, wait_s: float) -> CommandResult:
+        """Interrupt or kill a command; one that has not started never will."""
+        run = self._runs.get(command_id)
+        if run is not None and not run.task.done() and self._find(command_id) is None:
+            run.stopped = how
+            run.task.cancel()
+            await asyncio.wait({run.task})
+            return self._result(command_id, run)
+        handle = self._runtime.command(command_id).handle
+        if not handle.is_running:
+            raise CommandEnded(command_id)
+        if how is State.KILLED:
+            await self.detached(handle.kill())
+        elif inspect.isawaitable(sent := handle.interrupt()):
+            await sent
+        return await self.look(command_id, wait_s)
+
+    def stop_waiting(self) -> None:
+        """Answer everybody who waits with what is known now."""
+        if not self._closing.done():
+            self._closing.set_result(None)
+
+    async def close(self) -> None:
+        """Wait until nothing runs any more. The runtime is closed or left first: it decides about its commands."""
+        self.stop_waiting()
+        tasks = {run.task for run in self._runs.values() if not run.task.done()} | self._others
+        if tasks:
+            _, late = await asyncio.wait(tasks, timeout=_LAST_S)
+            for task in late:
+                task.cancel()
+            if late:
+                await asyncio.wait(late)
+
+    async def _waited(self, known: "Known", wait_s: float) -> CommandResult:
+        """Wait for the end or a question. Cancelling the wait leaves the command alone."""
+        waiting = asyncio.get_running_loop().create_task(known.handle.wait(wait_s))
+        try:
+            await self._wait(waiting, None)
+            if not waiting.done():
+                return await self._now(known)
+            return replace(waiting.result(), session=known.session)
+        finally:
+            waiting.cancel()
+            await asyncio.wait({waiting})
+
+    async def _now(self, known: "Known") -> CommandResult:
+        handle = known.handle
+        if isinstance(handle, Command) and handle.is_running and known.terminal is not None:
+            asked = await self._runtime.terminal(known.terminal).look(handle)
+            return replace(handle.result(asked), session=known.session)
+        return known.result()
+
+    async def _wait(self, task: asyncio.Task[Any], timeout_s: float | None) -> None:
+        await asyncio.wait({task, self._closing}, timeout=timeout_s, return_when=asyncio.FIRST_COMPLETED)
+
+    def _is_known(self, command_id: str, wanted: Wanted) -> bool:
+        run = self._runs.get(command_id)
+        if run is not None:
+            if run.wanted != wanted:
+                raise CommandIdTaken(command_id)
+            return True
+        found = self._find(command_id)
+        if found is None:
+            return False
+        if found.result().command.strip() != wanted.line.strip():
+            raise CommandIdTaken(command_id)
+        return True
+
+    def _find(self, command_id: str) -> "Known | None":
+        try:
+            return self._runtime.command(command_id)
+        except CommandNotFound:
+            return None
+
+    def _result(self, command_id: str, run: _Run) -> CommandResult:
+        if not run.task.done():
+            return _not_started(command_id, run.wanted, State.RUNNING, "it has not started yet: it waits for its turn")
+        if run.task.cancelled():
+            state = run.stopped or State.INTERRUPTED
+            return _not_started(command_id, run.wanted, state, "it was stopped before it started")
+        return run.task.result()
+
+    def _ended(self, command_id: str, run: _Run) -> None:
+        """Note the end of a run, and forget the oldest that are too many. Errors are kept for whoever asks."""
+        run.size = len(run.wanted.line)
+        if not run.task.cancelled() and run.task.exception() is None:
+            result = run.task.result()
+            run.size += len(result.text) + len(result.stdout or "") + len(result.stderr or "")
+        self._size += run.size
+        while len(self._runs) > _MOST_RUNS or self._size > _MOST_CHARACTERS:
+            old = next((each for each, known in self._runs.items() if known.task.done()), command_id)
+            if old == command_id:
+                break
+            self._size -= self._runs.pop(old).size
+
+    def _forget(self, task: asyncio.Task[Any]) -> None:
+        self._others.discard(task)
+        if not task.cancelled():
+            task.exception()  # whoever waited was told; nobody may be left who did
+
+
+def _not_started(command_id: str, wanted: Wanted, state: State, why: str) -> CommandResult:
+    return CommandResult(
+        id=CommandId(command_id),
+        command=wanted.line,
+        terminal=None,
+        provider="pty",
+        shell=None,
+        state=state,
+        exit_code=None,
+        signal=None,
+        quality=Quality.NONE,
+        text="",
+        total_bytes=0,
+        cwd=None,
+        duration_s=0.0,
+        session=wanted.session,
+        warnings=[why],
+    )
