@@ -35,7 +35,8 @@ def check_commands(options: argparse.Namespace) -> int:
         raise InvalidRequest("give a command, or --stdin, not both")
     if not options.stdin and not options.command:
         raise InvalidRequest("give a command, or --stdin with one JSON object a line")
-    checker = Checker(RuleStore.at(find_places(), tell=_tell))
+    places = find_places()
+    checker = Checker(RuleStore.at(places, tell=_tell), secrets=[str(places.state)])
     shell = options.shell or default_shell(os.environ.get("SHELL"))
     if options.stdin:
         for answer in _answers(sys.stdin.buffer, checker, shell, options.cwd):

@@ -16,6 +16,7 @@ class Surroundings:
     workspace: str | None = None
     home: str | None = None
     shell: str = "bash"
+    secrets: tuple[str, ...] = ()  # directories of secrets beyond those that everybody has: our own
 
 
 class Judge(Protocol):

@@ -88,7 +88,7 @@ class Walker:
 
     def here(self, world: World) -> Surroundings:
         """Return where a command runs in a world."""
-        return Surroundings(world.cwd, self.around.workspace, world.home, self.shell)
+        return Surroundings(world.cwd, self.around.workspace, world.home, self.shell, self.around.secrets)
 
     def body(self, body: Body, worlds: Worlds) -> Outcome:
         """Judge commands one after the other."""

@@ -94,6 +94,16 @@ def _resolved(text: str, arg: Arg, here: Surroundings) -> str:
     return resolve(here.home + text[1:] if own and here.home else text, here)
 
 
+def is_secret(path: str, here: Surroundings) -> bool:
+    """Tell whether a normalised path names a file, or a directory of files, with secrets."""
+    return sensitive.is_secret(path, here.home) or any(is_within(path, place) for place in here.secrets)
+
+
+def holds_secrets(path: str, here: Surroundings) -> bool:
+    """Tell whether a directory is known to have secrets somewhere below it."""
+    return sensitive.holds_secrets(path, here.home) or any(is_within(place, path) for place in here.secrets)
+
+
 def read(arg: Arg, here: Surroundings) -> list[Finding]:
     """Judge reading a file, or a directory with all below it."""
     if arg.is_stream:
@@ -105,9 +115,9 @@ def read(arg: Arg, here: Surroundings) -> list[Finding]:
         return [note(f"reads {arg.shown}", Effect.READ, at=arg)]
     if path.startswith(("/dev/tcp/", "/dev/udp/")):
         return [ask(f"connects to {path[9:]}", Level.HIGH, Effect.NETWORK, at=arg)]
-    if sensitive.is_secret(path, here.home) or (here.cwd is None and _may_be_secret_somewhere(path)):
+    if is_secret(path, here) or (here.cwd is None and _may_be_secret_somewhere(path)):
         return [ask(f"reads {arg.shown}, which holds secrets", Level.HIGH, Effect.CREDENTIALS, at=arg, path=path)]
-    if sensitive.holds_secrets(path, here.home):
+    if holds_secrets(path, here):
         return [ask(f"reads everything in {arg.shown}", Level.MEDIUM, Effect.CREDENTIALS, at=arg, path=path)]
     if path.startswith("/dev/") and not _SOURCES.fullmatch(path) and not _TEMPORARY.fullmatch(path):
         return [ask(f"reads the device {arg.shown}", Level.HIGH, Effect.DEVICE, at=arg, path=path)]
@@ -205,7 +215,7 @@ def _write_level(path: str, here: Surroundings) -> tuple[Level, str]:
     """Return how grave it is to write at a path, and what to say about the place."""
     if sensitive.makes_code_run(path):
         return Level.HIGH, ", which makes programs run what is in it"
-    if sensitive.is_secret(path, here.home):
+    if is_secret(path, here):
         return Level.HIGH, ", which holds secrets"
     if path.startswith(("/dev/", "/proc/", "/sys/")) and not _TEMPORARY.fullmatch(path):
         return Level.HIGH, ", a device or a setting of the kernel"
@@ -274,35 +284,32 @@ def _may_be_secret(arg: Arg, here: Surroundings) -> bool:
     if not arg.prefix:
         tail = _TAIL.search(arg.shown)
         known = tail.group().strip("\"'") if tail else ""
-        return sensitive.is_secret(known, here.home) or sensitive.is_secret("/" + known, here.home)
+        return is_secret(known, here) or is_secret("/" + known, here)
     start = _resolved(arg.prefix, arg, here)
     if arg.prefix.endswith("/"):
-        return sensitive.is_secret(start + "/x", here.home)
+        return is_secret(start + "/x", here)
     parent, _, name = start.rpartition("/")
     return any(
-        example.startswith(name) and sensitive.is_secret(posixpath.join(parent, example), here.home)
-        for example in sensitive.EXAMPLES
-    ) or sensitive.is_secret(start + "x", here.home)
+        example.startswith(name) and is_secret(posixpath.join(parent, example), here) for example in sensitive.EXAMPLES
+    ) or is_secret(start + "x", here)
 
 
 def _pattern_may_be_secret(pattern: str, here: Surroundings) -> bool:
     parent, _, name = pattern.rpartition("/")
-    if sensitive.is_secret(parent, here.home):
+    if is_secret(parent, here):
         return True
     if not _has_wildcard(name):
-        return sensitive.is_secret(pattern, here.home) or (
-            _has_wildcard(parent)
-            and any(sensitive.is_secret(f"{top}/{name}", here.home) for top in ("/etc", "/proc/1"))
+        return is_secret(pattern, here) or (
+            _has_wildcard(parent) and any(is_secret(f"{top}/{name}", here) for top in ("/etc", "/proc/1"))
         )
-    if sensitive.is_secret(posixpath.join(parent, name.replace("*", "x").replace("?", "x")), here.home):
+    if is_secret(posixpath.join(parent, name.replace("*", "x").replace("?", "x")), here):
         return True
-    if name.startswith("*") and not sensitive.holds_secrets(parent, here.home):
+    if name.startswith("*") and not holds_secrets(parent, here):
         # `*` does not stand for hidden files, and what else it stands for is most often harmless.
         return False
     wild = _matching(name)
     return any(
-        wild.fullmatch(example) and sensitive.is_secret(posixpath.join(parent, example), here.home)
-        for example in sensitive.EXAMPLES
+        wild.fullmatch(example) and is_secret(posixpath.join(parent, example), here) for example in sensitive.EXAMPLES
     )
 
 

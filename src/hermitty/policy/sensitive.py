@@ -5,6 +5,7 @@ import re
 # Directories whose files are secrets; "~" is any home directory. All in lower case: some file systems do not care.
 _SECRET_DIRECTORIES = (
     *("~/.ssh", "~/.aws", "~/.gnupg", "~/.azure", "~/.kube", "~/.password-store", "~/.config/gcloud", "~/.config/gh"),
+    *("~/.local/state/hermitty", "~/library/application support/hermitty"),
     *("~/.config/op", "~/.config/rclone", "~/.config/sops", "~/.config/hub", "~/.config/doctl", "~/.mozilla"),
     *("~/.local/share/keyrings", "~/.config/google-chrome", "~/.config/chromium", "~/.config/bravesoftware"),
     *("~/library/keychains", "~/library/cookies", "~/.bitcoin", "~/.ethereum", "~/.electrum"),

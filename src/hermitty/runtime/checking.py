@@ -23,8 +23,16 @@ __all__ = ["Checker", "Decision", "Verdict", "default_shell", "in_plain_words", 
 class Checker:
     """Decides about commands in directories of this machine. The directory counts as the workspace."""
 
-    def __init__(self, rules: RuleStore, *, home: str | None = None, clock: Callable[[], float] = time.time) -> None:
+    def __init__(
+        self,
+        rules: RuleStore,
+        *,
+        home: str | None = None,
+        secrets: Sequence[str] = (),
+        clock: Callable[[], float] = time.time,
+    ) -> None:
         self._rules = rules
+        self._secrets = tuple(map(os.path.normpath, secrets))
         self._home = os.path.normpath(home or os.path.expanduser("~"))
         self._clock = clock
 
@@ -33,7 +41,7 @@ class Checker:
         where = os.path.abspath(cwd or os.curdir)
         workspace = where if where != os.sep else None
         home = self._home if os.path.isabs(self._home) else None
-        decision, line = examine(command, shell, Surroundings(where, workspace, home))
+        decision, line = examine(command, shell, Surroundings(where, workspace, home, secrets=self._secrets))
         return with_rules(decision, line, self._rules.rules(workspace=workspace), self._clock())
 
 

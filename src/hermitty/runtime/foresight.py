@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from hermitty.policy.check import canonical_shell
 from hermitty.policy.decision import ruled
 from hermitty.policy.modes import Ask, plan
-from hermitty.runtime.gate import Request, _examined
+from hermitty.runtime.gate import Request
 from hermitty.runtime.requests import RunRequest
 
 if TYPE_CHECKING:
@@ -44,7 +44,7 @@ def foresee(runtime: "Runtime", wanted: RunRequest, *, terminal_id: str | None =
 def question_of(gate: "Gate", request: Request, env: dict[str, str] | None = None) -> "Question | None":
     """Return the question that the gate would ask about a request."""
     settings = gate._settings()
-    decision, line = _examined(request, env)
+    decision, line = gate._examined(request, env)
     ruling = gate.rules.rules(session=request.session, workspace=request.workspace).judge(line, gate._clock())
     taint = gate.taints.of(request.terminal) if request.terminal is not None else None
     chosen = plan(settings, line, decision.level, ruling, taint, gate._own_places)

@@ -93,7 +93,8 @@ class Watch(Protocol):
 class Gate:
     """Decides about commands. One for each runtime; everything happens in its event loop.
 
-    `own_places` are files and directories that no command changes without a question, whatever the rules say. With
+    `own_places` are files and directories that no command changes without a question, whatever the rules say, and
+    `secrets` directories that none reads without one. With
     `trusts_caller` and nobody there to ask, what would be asked about runs: the program that calls answers for it.
     """
 
@@ -107,6 +108,7 @@ class Gate:
         taints: Taints | None = None,
         own_places: Sequence[str] = (),
         trusts_caller: bool = False,
+        secrets: Sequence[str] = (),
         clock: Callable[[], float] = time.time,
     ) -> None:
         self.rules = rules
@@ -115,6 +117,7 @@ class Gate:
         self.taints = taints or Taints()
         self._settings = settings
         self._own_places = tuple(own_places)
+        self._secrets = tuple(secrets)
         self.trusts_caller = trusts_caller
         self._clock = clock
         # What waits for an answer, and could be allowed by a rule that is made meanwhile.
@@ -140,6 +143,8 @@ class Gate:
             taints=taints,
             own_places=[str(place) for place in own if place is not None and str(place) != os.devnull],
             trusts_caller=trusts_caller,
+            # Who can read the token of the server can answer its questions.
+            secrets=[os.path.normpath(places.state)] if str(places.state) != os.devnull else (),
         )
 
     async def check(
@@ -166,7 +171,7 @@ class Gate:
         words = command if isinstance(command, str) else tuple(command)
         request = Request(words, canonical_shell(shell), cwd, workspace, home, session, terminal, origin)
         settings = self._settings()
-        decision, line = _examined(request, env)
+        decision, line = self._examined(request, env)
         ruling = self.rules.rules(session=session, workspace=workspace).judge(line, self._clock())
         taint = self.taints.of(terminal) if terminal is not None else None
         chosen = plan(settings, line, decision.level, ruling, taint, self._own_places)
@@ -198,12 +203,12 @@ class Gate:
         """Say what the policy and the rules make of a command, without running or asking anything."""
         words = command if isinstance(command, str) else tuple(command)
         request = Request(words, canonical_shell(shell), cwd, workspace, home, session)
-        decision, line = _examined(request, None)
+        decision, line = self._examined(request, None)
         return with_rules(decision, line, self.rules.rules(session=session, workspace=workspace), self._clock())
 
     def entered(self, permit: Permit, terminal: str) -> None:
         """Note that a permitted command is about to run in a terminal: it may change what names mean there."""
-        self.taints.note(terminal, _examined(permit.request, None)[1])
+        self.taints.note(terminal, self._examined(permit.request, None)[1])
 
     def verify(self, permit: Permit | str, reported: str) -> str | None:
         """Compare what was approved with what the shell says it runs; say what is wrong, or return None.
@@ -326,6 +331,11 @@ class Gate:
                 with contextlib.suppress(AlreadyAnswered):  # its task has not run since
                     self.approvals.answer(question_id, Approval(reply, by=f"rule {ruling.rule.id}"))
 
+    def _examined(self, request: Request, env: Mapping[str, str] | None) -> tuple[Decision, JudgedLine]:
+        home = request.home or _own_home()
+        here = Surroundings(request.cwd, request.workspace, home, request.shell, self._secrets)
+        return _remembered(request.command, request.shell, here, frozenset(env.items()) if env else None)
+
     def _permitted(self, permit: Permit, line: JudgedLine) -> Permit:
         terminal = permit.request.terminal
         if terminal is not None:
@@ -363,11 +373,6 @@ class Gate:
                 at=self._clock(),
             )
         )
-
-
-def _examined(request: Request, env: Mapping[str, str] | None) -> tuple[Decision, JudgedLine]:
-    here = Surroundings(request.cwd, request.workspace, request.home or _own_home(), request.shell)
-    return _remembered(request.command, request.shell, here, frozenset(env.items()) if env else None)
 
 
 @lru_cache(maxsize=256)
