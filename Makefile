@@ -5,7 +5,7 @@
 
 PYTHON ?= python3
 ARGS ?=
-SYSTEM_PACKAGES ?= zsh fish dash
+SYSTEM_PACKAGES ?= zsh fish dash chromium
 BENCH_PACKAGES ?= tmux
 
 SHELL := /bin/sh
@@ -27,19 +27,19 @@ help: ## List the targets
 setup: .venv/.installed ## Make .venv with hermitty and its development tools
 
 .PHONY: serve
-serve: setup ## Start the server with its web page (not part of this version yet)
-	@echo "hermitty has no server yet; '$(BIN)/hermitty --help' lists what there is" >&2; exit 1
+serve: .venv/.serving ## Start the server with its web page
+	@exec $(BIN)/hermitty serve $(ARGS)
 
 .PHONY: test
-test: setup system-packages ## Run the whole test suite
+test: setup system-packages web-packages ## Run the whole test suite
 	@$(BIN)/python -m pytest $(ARGS)
 
 .PHONY: bench
 bench: bench-peers ## Run the benchmarks
 	@$(BIN)/python -m bench $(ARGS)
 
-.PHONY: check check-format check-lint check-types check-layers check-constraints
-check: check-format check-lint check-types check-layers check-constraints ## Check format, lint, types, layers and pins
+.PHONY: check check-format check-lint check-types check-layers check-constraints check-web
+check: check-format check-lint check-types check-layers check-constraints check-web ## Check format, lint, types, layers, pins and the built page
 
 check-format: setup
 	@$(BIN)/ruff format --quiet --check . $(SCRIPTS) || { echo "badly formatted; run: make format" >&2; \
@@ -58,6 +58,9 @@ check-layers: setup
 check-constraints: setup
 	@$(BIN)/python scripts/update-constraints --check
 
+check-web:
+	@scripts/check-web
+
 .PHONY: format
 format: setup ## Format the code and fix what lint can fix
 	@$(BIN)/ruff check --quiet --fix-only . $(SCRIPTS)
@@ -68,9 +71,12 @@ clean: ## Remove everything that was made here, .venv too
 	rm -rf .venv .mypy_cache .ruff_cache .pytest_cache .hypothesis build dist
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +
 
-.PHONY: system-packages bench-peers
+.PHONY: system-packages web-packages bench-peers
 system-packages:
 	@scripts/system-packages $(SYSTEM_PACKAGES)
+
+web-packages:
+	@scripts/web-packages || echo "web-packages: npm failed; what needs its packages is skipped" >&2
 
 bench-peers: setup
 	@scripts/system-packages $(BENCH_PACKAGES)
@@ -84,6 +90,12 @@ $(BIN)/python:
 	  echo "$$("$(PYTHON)" --version) is too old. hermitty needs Python 3.11 or later; name one: make PYTHON=..." >&2; exit 1; }
 	@"$(PYTHON)" -m venv --clear .venv || { rm -rf .venv; \
 	  echo "$(PYTHON) cannot make virtual environments (on Debian: apt-get install python3-venv)." >&2; exit 1; }
+
+# What serves is a part of what develops: whoever has that has this.
+.venv/.serving: $(BIN)/python pyproject.toml constraints.txt src/hermitty/version.py
+	@if ! [ .venv/.installed -nt pyproject.toml ] || ! [ .venv/.installed -nt constraints.txt ]; then \
+	  echo "Installing hermitty and its server into .venv"; $(PIP_INSTALL) --editable '.[image,parse,server]'; fi
+	@touch $@
 
 .venv/.installed: $(BIN)/python pyproject.toml constraints.txt src/hermitty/version.py
 	@echo "Installing hermitty and its development tools into .venv"

@@ -19,6 +19,14 @@ class Plan:
     process_rounds: int = 15
     text_rounds: int = 7
     text_bytes: int = 8_000_000
+    flood_rounds: int = 3
+    # To one viewer, and to ten. More of them get less, so that the slowest is done in time.
+    flood_bytes: int = 100_000_000
+    viewers: tuple[int, ...] = (1, 10, 50)
+    keys_per_turn: int = 200
+    requests_per_turn: int = 100
+    attaches: int = 200
+    printing_terminals: int = 20
 
 
 # Enough commands for a p99, everything else small.
@@ -34,4 +42,10 @@ QUICK = Plan(
     process_rounds=5,
     text_rounds=3,
     text_bytes=1_000_000,
+    flood_rounds=2,
+    flood_bytes=10_000_000,
+    keys_per_turn=50,
+    requests_per_turn=50,
+    attaches=100,
+    printing_terminals=5,
 )

@@ -37,9 +37,10 @@ MAY_IMPORT: dict[str, AbstractSet[str]] = {
     # L5: doors, which do not know each other.
     "server": L0 | {"wire", "runtime"},
     "adapters": L0 | {"wire", "runtime"},
-    "client": L0 | {"wire"},
-    "cli": L0 | {"wire", "runtime", "client"} | FACADE,
-    **dict.fromkeys(FACADE, L0 | {"runtime"} | FACADE),
+    "client": L0 | {"wire", "vt.byte_log", "vt.plain"},
+    # `hermitty host` asks the process that owns the terminals, whatever its version: no runtime can.
+    "cli": L0 | {"wire", "runtime", "client", "server", "adapters", "host.control"} | FACADE,
+    **dict.fromkeys(FACADE, L0 | {"runtime", "client"} | FACADE),
 }
 
 THIRD_PARTY: dict[str, AbstractSet[str]] = {
@@ -49,7 +50,10 @@ THIRD_PARTY: dict[str, AbstractSet[str]] = {
     "pty": {"winpty"},
     "config": {"platformdirs"},
     "runtime": {"platformdirs"},
-    "cli": {"platformdirs"},
+    "cli": {"platformdirs", "uvloop"},
+    "server": {"aiohttp", "msgspec", "uvloop", "yarl"},
+    "client": {"aiohttp"},
+    "adapters": {"acp", "aiohttp", "anyio", "mcp", "pydantic", "starlette"},
 }
 
 PURE = {"vt", "shell", "policy", "output", "wire", "engine.reuse"}

@@ -203,6 +203,23 @@ class HistorySettings:
 
 
 @dataclass(frozen=True, slots=True)
+class RecordingSettings:
+    """What a server records of its terminals."""
+
+    enabled: Annotated[bool, Doc("terminals are recorded as asciicasts in the state directory")] = True
+    max_bytes: Annotated[
+        int, Doc("most disk space of one terminal's recording; its oldest part goes first", least=256 * KB, most=GB)
+    ] = 8 * MB
+    total_bytes: Annotated[
+        int, Doc("most disk space of all recordings; those of terminals that ended go first", least=MB)
+    ] = 256 * MB
+    keep_days: Annotated[
+        float | None, Doc("recordings of terminals that ended are deleted after this many days", least=0, most=36_500)
+    ] = 7.0
+    input: Annotated[bool, Doc("what is typed is recorded, too, except while the terminal does not echo it")] = False
+
+
+@dataclass(frozen=True, slots=True)
 class PolicySettings:
     """Which commands run without a question. What destroys a system needs a typed confirmation in every mode."""
 
@@ -224,6 +241,37 @@ class PolicySettings:
 
 
 @dataclass(frozen=True, slots=True)
+class ServerSettings:
+    """Where the server listens, and what it takes. What is about connections counts from the next start on."""
+
+    host: Annotated[str, Doc("address that the server listens on")] = "127.0.0.1"
+    port: Annotated[int, Doc("port that the server listens on; 0 is any free one", least=0, most=65_535)] = 8421
+    allowed_hosts: Annotated[
+        tuple[str, ...], Doc("other names of the server, as browsers send them in `Host`; `*.` stands for any part")
+    ] = ()
+    allowed_origins: Annotated[
+        tuple[str, ...], Doc("other sites whose pages may use the server, such as `https://example.org`")
+    ] = ()
+    body_bytes: Annotated[int, Doc("most bytes of a request's body", least=KB, most=GB)] = MB
+    header_bytes: Annotated[int, Doc("most bytes of a request's headers", least=KB, most=MB)] = 16 * KB
+    connections: Annotated[int, Doc("most connections at a time", least=1, most=1_000_000)] = 1024
+    requests_per_s: Annotated[
+        int, Doc("most requests of one token in a second, in the long run", least=1, most=1_000_000)
+    ] = 1000
+    failed_tries: Annotated[int, Doc("wrong tokens that one address may try in a minute", least=1, most=1_000_000)] = 10
+    idle_timeout_s: Annotated[
+        float, Doc("connections on which nothing is asked are closed after this time", least=1, most=86_400)
+    ] = 75.0
+    longest_wait_s: Annotated[
+        float, Doc("longest wait for a command that a request may ask for", least=0, most=7 * 86_400)
+    ] = 3600.0
+    heartbeat_s: Annotated[
+        float, Doc("a stream of events says at least so often that it is alive", least=0.01, most=3600)
+    ] = 15.0
+    login_days: Annotated[float, Doc("a browser stays logged in for so many days", least=0, most=3650)] = 30.0
+
+
+@dataclass(frozen=True, slots=True)
 class Settings:
     """All settings. Frozen: a change makes a new object, which new terminals then use."""
 
@@ -234,7 +282,9 @@ class Settings:
     session: SessionSettings = field(default_factory=SessionSettings)
     tools: ToolSettings = field(default_factory=ToolSettings)
     history: HistorySettings = field(default_factory=HistorySettings)
+    recording: RecordingSettings = field(default_factory=RecordingSettings)
     policy: PolicySettings = field(default_factory=PolicySettings)
+    server: ServerSettings = field(default_factory=ServerSettings)
 
     def __post_init__(self) -> None:
         for setting in all_settings().values():

@@ -69,6 +69,18 @@ class CommandSilent:
 
 
 @dataclass(frozen=True, slots=True)
+class CommandWaits:
+    """A program waits for somebody to type. Told by runtimes that people watch, once for each question."""
+
+    terminal: TerminalId
+    command_id: CommandId
+    command: str | None
+    source: Source
+    prompt: str
+    secret: bool
+
+
+@dataclass(frozen=True, slots=True)
 class CwdChanged:
     """A terminal's shell changed its directory."""
 
@@ -103,7 +115,14 @@ class ApprovalAnswered:
 
 
 TerminalEvent = (
-    TerminalOpened | TerminalEnded | NoShellIntegration | CommandStarted | CommandFinished | CommandSilent | CwdChanged
+    TerminalOpened
+    | TerminalEnded
+    | NoShellIntegration
+    | CommandStarted
+    | CommandFinished
+    | CommandSilent
+    | CommandWaits
+    | CwdChanged
 )
 Event = TerminalEvent | ApprovalAsked | ApprovalAnswered
 

@@ -9,12 +9,14 @@ One thread runs the event loop; calls wait for it. Objects may be used from any 
 import asyncio
 import concurrent.futures
 import functools
+import inspect
 import os
 import threading
 from collections.abc import AsyncGenerator, AsyncIterator, Callable, Coroutine, Iterator, Mapping
 from types import TracebackType
-from typing import TYPE_CHECKING, Any, Concatenate, Generic, ParamSpec, Self, TypeVar
+from typing import TYPE_CHECKING, Any, Concatenate, Generic, ParamSpec, Self, TypeVar, cast
 
+import hermitty
 from hermitty.config import Settings
 from hermitty.errors import InvalidRequest
 from hermitty.events import CommandEvent, Event
@@ -22,6 +24,7 @@ from hermitty.model import CommandId, CommandResult, Quality, Size
 from hermitty.runtime.api import Command, Runtime, Terminal, build_runtime
 
 if TYPE_CHECKING:
+    from hermitty.client.runtime import RemoteRuntime
     from hermitty.runtime.approvals import Approver
     from hermitty.runtime.gate import Gate
 
@@ -114,7 +117,8 @@ def _awaited(
     """Make the blocking form of an asynchronous method, with the same parameters and words."""
 
     def call(self: _Mirror[Any], /, *args: P.args, **kwargs: P.kwargs) -> T:
-        return self._loop.call(method(self._real, *args, **kwargs))
+        result: T = self._loop.call(_done(self._real, method.__name__, args, kwargs))
+        return result
 
     functools.update_wrapper(call, method)
     return call
@@ -124,7 +128,8 @@ def _there(method: Callable[Concatenate[Any, P], T]) -> Callable[Concatenate[_Mi
     """Make the form of a plain method that runs in the thread of the loop."""
 
     def call(self: _Mirror[Any], /, *args: P.args, **kwargs: P.kwargs) -> T:
-        return self._loop.call(_later(method, self._real, *args, **kwargs))
+        result: T = self._loop.call(_done(self._real, method.__name__, args, kwargs))
+        return result
 
     functools.update_wrapper(call, method)
     return call
@@ -222,7 +227,8 @@ class SyncTerminal(_Mirror[Terminal]):
 
     def screen_text(self) -> str:
         """Return what a person would see now."""
-        return self._loop.call(_later(self._real.screen.text))
+        text: str = self._loop.call(_done(self._real.screen, "text", (), {}))
+        return text
 
     def close(self) -> None:
         """End the shell and everything started from it."""
@@ -232,10 +238,20 @@ class SyncTerminal(_Mirror[Terminal]):
 class SyncRuntime(_Mirror[Runtime]):
     """Owns terminals. Use it with `with`: everything it started ends with it."""
 
-    def __init__(self, settings: Settings | None, approver: "Approver | None" = None) -> None:
+    def __init__(
+        self,
+        settings: Settings | None,
+        approver: "Approver | None" = None,
+        *,
+        connect: "Callable[[], RemoteRuntime] | None" = None,
+    ) -> None:
         loop = _Loop()
         try:
-            super().__init__(loop, loop.call(_later(build_runtime, settings, approver=approver)))
+            if connect is None:
+                super().__init__(loop, loop.call(_later(build_runtime, settings, approver=approver)))
+            else:
+                # The same methods; those that wait here need not there, and the other way round.
+                super().__init__(loop, cast("Runtime", loop.call(_connected(connect))))
         except BaseException:
             loop.close()
             raise
@@ -286,6 +302,7 @@ class SyncRuntime(_Mirror[Runtime]):
     context = _there(Runtime.context)
     contribute_path = _there(Runtime.contribute_path)
     bind = _there(Runtime.bind)
+    sessions = _there(Runtime.sessions)
     session_cwd = _there(Runtime.session_cwd)
     release = _there(Runtime.release)
 
@@ -374,10 +391,37 @@ class SyncRuntime(_Mirror[Runtime]):
 
 
 def open(  # noqa: A001 - read as hermitty.sync.open
-    settings: Settings | None = None, *, approver: "Approver | None" = None
+    settings: Settings | None = None,
+    *,
+    approver: "Approver | None" = None,
+    url: str | None = None,
+    token: str | None = None,
+    retry_s: float | None = None,
 ) -> SyncRuntime:
-    """Make a runtime whose terminals live in this process. The approver is asked in a thread of its own."""
-    return SyncRuntime(settings, approver)
+    """Make a runtime whose terminals live in this process, or with the server at `url`, which is connected to at once.
+
+    The approver is asked in a thread of its own.
+    """
+    if url is None:
+        if token is not None or retry_s is not None:
+            raise InvalidRequest("a token is for a server; name it with url=")
+        return SyncRuntime(settings, approver)
+    if settings is not None:
+        raise InvalidRequest("a server has its own settings; leave them out")
+    return SyncRuntime(
+        None,
+        connect=lambda: hermitty.open(url=url, token=token, approver=approver, retry_s=retry_s),
+    )
+
+
+async def _connected(connect: "Callable[[], RemoteRuntime]") -> "RemoteRuntime":
+    return await connect().__aenter__()
+
+
+async def _done(real: object, name: str, args: Any, kwargs: Any) -> Any:
+    """Call a method inside the loop's thread. What it is for a server may have to be waited for."""
+    result = getattr(real, name)(*args, **kwargs)
+    return await result if inspect.isawaitable(result) else result
 
 
 async def _later(function: Callable[..., T], *args: Any, **kwargs: Any) -> T:

@@ -19,6 +19,10 @@ def show_approvals(options: argparse.Namespace) -> int:
     """Print what was asked for and return the exit code."""
     if options.limit < 1:
         raise InvalidRequest(f"--limit must be 1 or more, not {options.limit}")
+    if options.pending or options.reply is not None:
+        from hermitty.cli.questions import answer_question, list_questions
+
+        return list_questions(options) if options.reply is None else answer_question(options)
 
     def is_wanted(record: dict[str, Any]) -> bool:
         return (
@@ -27,7 +31,13 @@ def show_approvals(options: argparse.Namespace) -> int:
             and (options.session is None or record.get("session") == options.session)
         )
 
-    records = read_audit(find_places().audit_file, limit=options.limit, wanted=is_wanted)
+    if options.server or options.url:
+        from hermitty.cli.questions import read_remote_audit
+
+        # The server does not choose by answers; what is left of the newest is shown.
+        records = [record for record in read_remote_audit(options) if is_wanted(record)]
+    else:
+        records = read_audit(find_places().audit_file, limit=options.limit, wanted=is_wanted)
     if options.json:
         for record in records:
             print(to_json(record))

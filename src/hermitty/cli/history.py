@@ -7,7 +7,7 @@ import sys
 import time
 
 from hermitty.errors import InvalidRequest
-from hermitty.runtime.history.entry import HistoryEntry, HistoryQuery
+from hermitty.runtime.history.entry import HistoryEntry, HistoryPage, HistoryQuery
 from hermitty.runtime.history.store import read_history
 from hermitty.runtime.places import find_places
 from hermitty.wire.records import to_json
@@ -20,7 +20,11 @@ def show_history(options: argparse.Namespace) -> int:
     if options.limit < 1:
         raise InvalidRequest(f"--limit must be 1 or more, not {options.limit}")
     query = HistoryQuery(search=options.search, session=options.session, failed=options.failed, limit=options.limit)
-    page = read_history(find_places().history_file, query)
+    page = (
+        _ask_server(options, query)
+        if options.server or options.url
+        else read_history(find_places().history_file, query)
+    )
     if options.json:
         for entry in page.entries:
             print(to_json(_record(entry)))
@@ -31,6 +35,22 @@ def show_history(options: argparse.Namespace) -> int:
     if page.missing:
         print(f"hermitty: {page.missing} commands could not be recorded and are missing here", file=sys.stderr)
     return 0
+
+
+def _ask_server(options: argparse.Namespace, query: HistoryQuery) -> HistoryPage:
+    import asyncio
+
+    from hermitty.cli.finding import connect
+    from hermitty.client.values import history_of
+
+    async def work() -> HistoryPage:
+        async with connect(options) as http:
+            wanted = {name: getattr(query, name) for name in ("search", "session", "limit")}
+            told = history_of((await http.get("/api/history", query={**wanted, "failed": query.failed or None})).json())
+        entries = [HistoryEntry(**dataclasses.asdict(entry)) for entry in told.entries]
+        return HistoryPage(entries, None, told.missing)
+
+    return asyncio.run(work())
 
 
 def _record(entry: HistoryEntry) -> dict[str, object]:

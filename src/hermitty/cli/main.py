@@ -6,7 +6,12 @@ import os
 import sys
 from collections.abc import Sequence
 
+from hermitty.cli.host import add_host
+from hermitty.cli.mcp_options import add_mcp
+from hermitty.cli.play_options import add_play
 from hermitty.cli.policy_options import add_approvals, add_rules
+from hermitty.cli.server_options import add_serve
+from hermitty.cli.terminal_options import add_server_options, add_terminals
 from hermitty.errors import HermittyError
 from hermitty.version import __version__
 
@@ -81,6 +86,11 @@ def parser() -> argparse.ArgumentParser:
     _add_check(commands)
     add_rules(commands)
     add_approvals(commands)
+    add_host(commands)
+    add_mcp(commands)
+    add_play(commands)
+    add_serve(commands)
+    add_terminals(commands)
     return top
 
 
@@ -129,6 +139,8 @@ def _add_history(commands: "argparse._SubParsersAction[argparse.ArgumentParser]"
     history.add_argument("--failed", action="store_true", help="only commands that failed or were stopped")
     history.add_argument("--limit", metavar="N", type=int, default=50, help="at most so many (default: 50)")
     history.add_argument("--json", action="store_true", help="print one JSON object a line")
+    history.add_argument("--server", action="store_true", help="ask the server that runs here, not the file")
+    add_server_options(history)
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -172,10 +184,42 @@ def _dispatch(options: argparse.Namespace) -> int:
         from hermitty.cli.rules import manage_rules
 
         return manage_rules(options)
+    if options.subcommand == "play":
+        from hermitty.cli.play import play_recording
+
+        return play_recording(options)
+    if options.subcommand == "mcp":
+        from hermitty.cli.mcp import serve_mcp
+
+        return serve_mcp(options)
+    if options.subcommand == "host":
+        from hermitty.cli.host import manage_host
+
+        return manage_host(options)
     if options.subcommand == "approvals":
         from hermitty.cli.approvals import show_approvals
 
         return show_approvals(options)
+    if options.subcommand == "attach":
+        from hermitty.cli.attach import attach
+
+        return attach(options)
+    if options.subcommand in ("ls", "open", "send", "screen", "log", "kill"):
+        from hermitty.cli import terminals
+
+        works = {
+            "ls": terminals.list_terminals,
+            "open": terminals.open_terminal,
+            "send": terminals.send_input,
+            "screen": terminals.show_screen,
+            "log": terminals.show_log,
+            "kill": terminals.kill_terminals,
+        }
+        return works[options.subcommand](options)
+    if options.subcommand == "serve":
+        from hermitty.cli.serve import run_server
+
+        return run_server(options)
     from hermitty.cli.doctor import examine
 
     return examine(as_json=options.json)

@@ -1,7 +1,10 @@
 """The command line of `hermitty rules` and `hermitty approvals`."""
 
 import argparse
+from functools import partial
 from typing import TYPE_CHECKING
+
+from hermitty.cli.terminal_options import add_server_options
 
 if TYPE_CHECKING:
     Commands = argparse._SubParsersAction[argparse.ArgumentParser]
@@ -77,10 +80,25 @@ def add_approvals(commands: "Commands") -> None:
         "approvals",
         help="who allowed what, newest first",
         description="List what was decided about commands, newest first: by the policy, by rules and by people. "
-        "Questions that still wait for an answer belong to the server that asks them.",
+        "Questions that still wait for an answer belong to the server that asks them: list them with --pending, and "
+        "answer them.",
     )
+    approvals.add_argument("--pending", action="store_true", help="list the questions that wait at a server")
+    reply = approvals.add_mutually_exclusive_group()
+    for name, text in (("allow", "answer a question with yes"), ("deny", "with no"), ("skip", "leave the command out")):
+        reply.add_argument(f"--{name}", dest="reply", metavar="ID", type=partial(_reply, name), help=text)
+    approvals.add_argument(
+        "--scope", choices=("once", "session", "workspace", "user"), help="what a yes counts for (default: once)"
+    )
+    approvals.add_argument("--typed", metavar="TEXT", help="the confirmation of a command that is blocked")
+    approvals.add_argument("--server", action="store_true", help="ask the server that runs here, not the file")
+    add_server_options(approvals)
     approvals.add_argument("--answers", action="store_true", help="only what people were asked")
     approvals.add_argument("--denied", action="store_true", help="only what did not run")
     approvals.add_argument("--session", metavar="NAME", help="only commands of this session")
     approvals.add_argument("--limit", metavar="N", type=int, default=50, help="at most so many (default: 50)")
     approvals.add_argument("--json", action="store_true", help="print JSON, one decision a line")
+
+
+def _reply(answer: str, question: str) -> tuple[str, str]:
+    return answer, question

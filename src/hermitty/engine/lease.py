@@ -18,6 +18,7 @@ class TerminalInfo:
     switches: int
     is_leased: bool
     name: str | None = None
+    is_kept: bool = field(default=False, compare=False)  # opened for whoever asked, and not given to others
     opened_at: float = field(default=0.0, compare=False)  # seconds since 1970
 
 

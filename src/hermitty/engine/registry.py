@@ -150,7 +150,14 @@ class Registry:
         entry = self._ledger.leaving.get(TerminalId(terminal_id)) or self._entry(terminal_id)
         is_leased = entry.held is not Use.IDLE
         return TerminalInfo(
-            entry.number, entry.session, entry.workspace, entry.switches, is_leased, entry.name, entry.opened_at
+            entry.number,
+            entry.session,
+            entry.workspace,
+            entry.switches,
+            is_leased,
+            entry.name,
+            entry.keep,
+            entry.opened_at,
         )
 
     def terminals(

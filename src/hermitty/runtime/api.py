@@ -2,7 +2,9 @@
 
 from hermitty.engine.command import Command, OutputSlice
 from hermitty.engine.interact import Answer
+from hermitty.engine.oneshot import Process
 from hermitty.engine.terminal import Terminal
+from hermitty.pty import processes
 from hermitty.runtime.build import build_runtime
 from hermitty.runtime.recording.recordings import Recordings
 from hermitty.runtime.recording.segments import RecordingInfo
@@ -14,6 +16,7 @@ __all__ = [
     "Answer",
     "Command",
     "OutputSlice",
+    "Process",
     "RecordingInfo",
     "Recordings",
     "Runtime",
@@ -21,4 +24,5 @@ __all__ = [
     "Terminal",
     "build_runtime",
     "installed_shells",
+    "processes",
 ]

@@ -16,9 +16,9 @@ from hermitty.engine.interact import Answer
 from hermitty.engine.registry import Registry, TerminalInfo
 from hermitty.engine.terminal import Terminal
 from hermitty.errors import HermittyError, InvalidRequest, SessionNotFound
-from hermitty.events import CommandSilent, Event, Source, TerminalEnded, TerminalOpened
+from hermitty.events import CommandSilent, CommandWaits, Event, Source, TerminalEnded, TerminalOpened
 from hermitty.host.base import Host, Stream
-from hermitty.model import CommandResult, ProviderName, Size
+from hermitty.model import CommandResult, NeedsInput, ProviderName, Size
 from hermitty.output.context import DEFAULT_TAIL
 from hermitty.output.pages import Page
 from hermitty.runtime.artifacts import ArtifactStore, SearchResult
@@ -28,6 +28,7 @@ from hermitty.runtime.history.entry import HistoryPage, HistoryQuery, entry_of_r
 from hermitty.runtime.history.recorder import HistoryRecorder
 from hermitty.runtime.history.writer import History
 from hermitty.runtime.permits import Permits
+from hermitty.runtime.prompts import PromptWatch
 from hermitty.runtime.recorder import Recorder
 from hermitty.runtime.report import ReportItem, cool_down, write_report
 from hermitty.runtime.requests import RunRequest, checked_env
@@ -93,6 +94,8 @@ class Runtime:
             lambda: make_gate(self._subscribers.publish, self._registry.taint),
             survival.questions if survival else None,
         )
+        # Only where people watch.
+        self._prompts = PromptWatch(self._tell_prompt) if survival is not None else None
         self._resumed: set[asyncio.Task[None]] = set()  # requests that an earlier process could not finish
         if recordings is not None:
             self.subscribe(recordings.on_event)
@@ -324,6 +327,10 @@ class Runtime:
 
     # Sessions.
 
+    def sessions(self) -> list[str]:
+        """Return the sessions that have begun and were not released, oldest first."""
+        return self._registry.sessions()
+
     def bind(self, terminal_id: str, session: str | None) -> None:
         """Give a terminal to a session, or to none."""
         self._registry.bind(terminal_id, session)
@@ -460,7 +467,7 @@ class Runtime:
         """Let go of everything: terminals on a host that outlives this process go on, the rest ends."""
         self._permits.leave()
         self._start_closing()
-        await self._stop_recording()
+        await self._stop_watching()
         await self._registry.leave()
         await self._runner.close()
         await self._host.leave()
@@ -471,13 +478,15 @@ class Runtime:
         """Close every terminal and process."""
         self._start_closing()
         await self._registry.close()
-        await self._stop_recording()
+        await self._stop_watching()
         await self._runner.close()
         await self._host.aclose()
         self.artifacts.close()
         await self._store_the_rest()
 
-    async def _stop_recording(self) -> None:
+    async def _stop_watching(self) -> None:
+        if self._prompts is not None:
+            await self._prompts.close()
         if self.recordings is not None:
             await self.recordings.close()
 
@@ -514,11 +523,17 @@ class Runtime:
             self._tracks.forget(event.terminal)
             self._permits.forget_terminal(event.terminal)
 
+    def _tell_prompt(self, terminal: Terminal, command: Command, asked: NeedsInput) -> None:
+        source: Source = "user" if command.origin == "user" else "agent"
+        self._publish(CommandWaits(terminal.id, command.id, command.line, source, asked.prompt, asked.secret))
+
     def _tell_silence(self, terminal: Terminal, command: Command, silent_s: float) -> None:
         source: Source = "user" if command.origin == "user" else "agent"
         self._publish(CommandSilent(terminal.id, command.id, command.line, source, silent_s))
 
     def _remember(self, terminal: Terminal, command: Command) -> None:
+        if self._prompts is not None:
+            self._prompts.began(terminal, command)
         session, workspace = self._owner_of(terminal.id)
         self._commands.add(command, terminal=terminal.id, session=session, workspace=workspace)
 

@@ -1,0 +1,1 @@
+"""The client of a server: the same runtime, terminals and commands, whose real ones live in another process."""

@@ -1,0 +1,65 @@
+"""What stays open: the stream of events, and viewers of terminals."""
+
+import asyncio
+import contextlib
+
+from aiohttp import hdrs, web
+
+from hermitty.server import requests
+from hermitty.server.feed import Feed, frame_of
+from hermitty.server.routing import Call
+
+# A reader that takes nothing for so long is gone.
+_STUCK_S = 60.0
+
+
+async def events(call: Call[None, requests.EventsQuery]) -> web.StreamResponse:
+    """Send what happens as it happens, after what happened since the event that the client has."""
+    feed = call.parts.feed
+    last = call.request.headers.get("Last-Event-ID") or call.query.since
+    response = web.StreamResponse(
+        headers={hdrs.CONTENT_TYPE: "text/event-stream; charset=utf-8", "X-Accel-Buffering": "no"}
+    )
+    response.headers[hdrs.CACHE_CONTROL] = "no-store"
+    feed.readers += 1
+    try:
+        await response.prepare(call.request)
+        with contextlib.suppress(ConnectionError, TimeoutError):  # the reader has left, or takes nothing any more
+            await _tell(response, feed, last, call)
+    finally:
+        feed.readers -= 1
+    return response
+
+
+async def _tell(response: web.StreamResponse, feed: Feed, last: str | None, call: Call[None, object]) -> None:
+    position = feed.position_of(last)
+    first = b"retry: 1000\n"
+    if position is None:
+        position = feed.last
+        first += _reset(feed)
+    else:
+        first += b": hermitty\n\n"
+    await _write(response, first)
+    while True:
+        # Told before the wait: what comes while something is written is seen the next time.
+        batch = feed.since(position)
+        position = batch.position
+        if batch.missed:
+            await _write(response, _reset(feed))
+        elif batch.events:
+            await _write(response, b"".join(each.frame for each in batch.events))
+        elif feed.is_closed:
+            await _write(response, frame_of("shutdown", {"type": "shutdown"}, feed.id_of(position)))
+            return
+        elif not await feed.wait(call.parts.settings.current().server.heartbeat_s):
+            await _write(response, b": alive\n\n")
+
+
+async def _write(response: web.StreamResponse, data: bytes) -> None:
+    async with asyncio.timeout(_STUCK_S):
+        await response.write(data)
+
+
+def _reset(feed: Feed) -> bytes:
+    """Say that events are missing: the client asks for everything anew, and goes on from here."""
+    return frame_of("reset", {"type": "reset"}, feed.id_of(feed.last))

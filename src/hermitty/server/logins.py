@@ -1,0 +1,64 @@
+"""Browsers that have shown a token: each has a cookie with a random text, of which only the hash is kept.
+
+A login counts as long as its token does. Logins outlive the server.
+"""
+
+import hashlib
+import json
+import secrets
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+from hermitty.server.private_files import read_private, write_private
+from hermitty.server.tokens import Token, Tokens
+
+_MOST_LOGINS = 1000
+
+
+class Logins:
+    """The logins of one server."""
+
+    def __init__(self, tokens: Tokens, file: Path, *, clock: Callable[[], float] = time.time) -> None:
+        self._tokens = tokens
+        self._file = file
+        self._clock = clock
+        self._known: dict[str, tuple[str, float]] = _read(file)  # by cookie: token and end, hashes both
+
+    def begin(self, token: Token, keep_s: float) -> str:
+        """Let a browser in, and return the text of its cookie."""
+        now = self._clock()
+        text = secrets.token_urlsafe(32)
+        known = {key: each for key, each in self._known.items() if each[1] > now}
+        while len(known) >= _MOST_LOGINS:
+            known.pop(next(iter(known)))
+        self._write({**known, _hash(text): (token.hash, now + keep_s)})
+        return text
+
+    def find(self, text: str) -> Token | None:
+        """Return the token that a browser has shown, if both still count."""
+        # The text has 256 random bits: how long looking for its hash takes tells nothing that helps to guess it.
+        token_hash, ends_at = self._known.get(_hash(text), ("", 0.0))
+        return self._tokens.by_hash(token_hash) if ends_at > self._clock() else None
+
+    def end(self, text: str) -> None:
+        """Forget a browser."""
+        key = _hash(text)
+        if key in self._known:
+            self._write({each: login for each, login in self._known.items() if each != key})
+
+    def _write(self, known: dict[str, tuple[str, float]]) -> None:
+        write_private(self._file, json.dumps(known).encode())
+        self._known = known
+
+
+def _hash(text: str) -> str:
+    return hashlib.sha256(text.encode("utf-8", "surrogateescape")).hexdigest()
+
+
+def _read(file: Path) -> dict[str, tuple[str, float]]:
+    try:
+        found = json.loads(read_private(file) or b"{}")
+        return {str(key): (str(token), float(ends_at)) for key, (token, ends_at) in found.items()}
+    except (ValueError, TypeError, AttributeError):
+        return {}  # everybody logs in once more

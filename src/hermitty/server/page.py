@@ -1,0 +1,139 @@
+"""The web page: its files, and the way in. Without a login there is a form for the token, which needs no script."""
+
+import re
+from html import escape
+from pathlib import Path
+
+from aiohttp import hdrs, web
+from yarl import URL
+
+from hermitty.errors import AccessRefused, NotAuthenticated, TooManyRequests
+from hermitty.server.answering import Handler, read_all
+from hermitty.server.errors import status_of
+from hermitty.server.guard import Guard, headers_of
+from hermitty.server.headers import CONTENT_POLICY
+from hermitty.server.parts import PARTS
+
+STATIC = Path(__file__).with_name("static")
+# Build tools put a hash of the content into the name: such a file never changes.
+_HASHED = re.compile(r"[.-][A-Za-z0-9_-]{8,}\.\w+$")
+_COMPRESSED = (".br", ".gz")
+_YEAR = 365 * 86_400
+
+_DOCUMENT = """<!doctype html>
+<html lang="en"><head><meta charset="utf-8"><title>hermitty</title>
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<style>
+body {{ font: 16px/1.5 system-ui, sans-serif; margin: 15vh auto; max-width: 26rem; padding: 0 1rem;
+  color-scheme: light dark; }}
+input, button {{ font: inherit; padding: .4rem .6rem; width: 100%; box-sizing: border-box; margin: .3rem 0; }}
+.problem {{ color: #c33; }}
+</style></head><body><h1>hermitty</h1>
+{content}
+</body></html>
+"""
+_FORM = """{problem}<form method="post" action="/login">
+<label for="token">The token that <code>hermitty serve</code> printed:</label>
+<input id="token" name="token" type="password" autocomplete="current-password" required autofocus>
+<button type="submit">Log in</button></form>"""
+_NO_PAGE = """<p>You are logged in. This installation has no web page; <a href="/openapi.json">/openapi.json</a>
+lists what programs can ask for.</p>
+<form method="post" action="/logout"><button type="submit">Log out</button></form>"""
+
+
+def add_page(app: web.Application, directory: Path = STATIC) -> None:
+    """Add the routes of the page and its files, as they are now."""
+    app.router.add_get("/", index)
+    app.router.add_post("/login", login)
+    app.router.add_post("/logout", logout)
+    app[_DIRECTORY] = directory
+    for file in sorted(directory.rglob("*")):
+        name = file.relative_to(directory).as_posix()
+        if file.is_file() and file.suffix not in _COMPRESSED and name != "index.html":
+            app.router.add_get(f"/{name}", _serve(file))
+
+
+_DIRECTORY: web.AppKey[Path] = web.AppKey("static", Path)
+
+
+async def index(request: web.Request) -> web.StreamResponse:
+    """Show the page to who is logged in, and a form to everybody else. `?token=` logs in and disappears."""
+    guard = request.app[PARTS].guard
+    shown = request.query.get("token")
+    if shown is not None:
+        if request.headers.get("Sec-Fetch-Dest", "document") != "document":
+            raise NotAuthenticated("this address is for people: open it in a tab of its own")
+        return _login(request, guard, shown)
+    try:
+        guard.identify(request)
+    except AccessRefused:
+        return _document(_FORM.format(problem=""))
+    file = request.app[_DIRECTORY] / "index.html"
+    if not file.is_file():
+        return _document(_NO_PAGE)
+    response = web.FileResponse(file, headers={hdrs.CACHE_CONTROL: "no-cache"})
+    host = request.headers[hdrs.HOST]  # checked
+    response.headers["Content-Security-Policy"] = CONTENT_POLICY.format(sockets=f" ws://{host} wss://{host}")
+    return response
+
+
+async def login(request: web.Request) -> web.StreamResponse:
+    """Take the token from the form."""
+    await read_all(request)
+    form = await request.post()
+    shown = form.get("token")
+    return _login(request, request.app[PARTS].guard, shown.strip() if isinstance(shown, str) else "")
+
+
+async def logout(request: web.Request) -> web.StreamResponse:
+    """Forget the browser."""
+    guard = request.app[PARTS].guard
+    guard.identify(request)
+    guard.logins.end(request.cookies.get(guard.cookie, ""))
+    response = _redirect("/")
+    response.del_cookie(guard.cookie, path="/", secure=guard.is_tls, httponly=True, samesite="Strict")
+    return response
+
+
+def _login(request: web.Request, guard: Guard, shown: str) -> web.StreamResponse:
+    try:
+        token = guard.try_token(shown, request.remote or "")
+    except AccessRefused as error:
+        request.app[PARTS].counters.refused_tries += 1
+        words = "This token is not known, or it has expired."
+        if isinstance(error, TooManyRequests):
+            words = "Too many wrong tokens. Wait a minute, and try again."
+        problem = f'<p class="problem">{escape(words)}</p>'
+        return _document(_FORM.format(problem=problem), status=status_of(error), headers=headers_of(error))
+    text, keep_s = guard.login(token)
+    response = _redirect(str(URL(request.rel_url).without_query_params("token")))
+    response.set_cookie(
+        guard.cookie, text, max_age=int(keep_s), path="/", secure=guard.is_tls, httponly=True, samesite="Strict"
+    )
+    return response
+
+
+def _redirect(place: str) -> web.Response:
+    # Only the path and the rest of the query: never to another site.
+    path = "/" + place.partition("/")[2].lstrip("/\\")
+    return web.Response(status=303, headers={hdrs.LOCATION: "/" if path.startswith("/log") else path})
+
+
+def _document(content: str, *, status: int = 200, headers: dict[str, str] | None = None) -> web.Response:
+    response = web.Response(
+        text=_DOCUMENT.format(content=content), content_type="text/html", status=status, headers=headers
+    )
+    # With no-referrer, a browser sends the form with the origin "null", which would be refused.
+    response.headers["Referrer-Policy"] = "same-origin"
+    return response
+
+
+def _serve(file: Path) -> Handler:
+    is_fixed = _HASHED.search(file.name) is not None
+    caching = f"public, max-age={_YEAR}, immutable" if is_fixed else "no-cache"
+
+    async def serve(request: web.Request) -> web.StreamResponse:
+        # Smaller variants beside the file (.br, .gz) are sent to who takes them.
+        return web.FileResponse(file, headers={hdrs.CACHE_CONTROL: caching})
+
+    return serve

@@ -1,0 +1,97 @@
+"""What happens to terminals on the page when the network or the server goes away."""
+
+import asyncio
+from pathlib import Path
+
+from playwright.async_api import expect
+
+from hermitty.runtime.places import Places
+from hermitty.server.serving import Options, serving
+from tests.server.conftest import OWN_TOKEN, source_for
+from tests.server.talking import Client
+from tests.web.browsing import NETWORK_TROUBLE, PATIENCE_MS
+from tests.web.conftest import NewPerson
+from tests.web.proxy import Network
+
+LINES = 4000
+
+
+async def test_a_cut_network_loses_and_doubles_no_line(server: Client, new_person: NewPerson) -> None:
+    async with Network(server.server.port) as network:
+        person = await new_person(network.url)
+        person.may_complain_about = NETWORK_TROUBLE
+        await person.log_in(OWN_TOKEN)
+        await person.open_terminal()
+        await person.runs(f"for n in $(seq {LINES}); do echo line $n; [ $((n % 20)) = 0 ] && sleep 0.02; done")
+        for seen in (200, 1200, 2400):
+            await person.sees(f"^line {seen}$")
+            network.cut()
+            # A person whose network is back does not wait for the next try.
+            await person.page.evaluate("dispatchEvent(new Event('online'))")
+        await person.sees(f"^line {LINES}$")
+        rows = [row for row in await person.rows() if row.startswith("line ")]
+        assert rows == [f"line {n}" for n in range(1, LINES + 1)]
+        assert "disconnected" not in "".join(await person.rows()).lower()
+
+
+async def test_a_network_that_is_away_is_shown_quietly_and_what_is_typed_is_kept(
+    server: Client, new_person: NewPerson
+) -> None:
+    async with Network(server.server.port) as network:
+        person = await new_person(network.url)
+        person.may_complain_about = NETWORK_TROUBLE
+        await person.log_in(OWN_TOKEN)
+        await person.open_terminal()
+        before = [row.rstrip() for row in await person.rows()]
+        network.is_down = True
+        network.cut()
+        await expect(person.page.locator(".terminal-head .pulse")).to_be_visible(timeout=PATIENCE_MS)
+        await expect(person.page.locator(".connection.lost")).to_be_visible(timeout=PATIENCE_MS)
+        assert [row.rstrip() for row in await person.rows()] == before
+        await person.runs("echo typed while away")
+        network.is_down = False
+        await person.page.evaluate("dispatchEvent(new Event('online'))")
+        await person.sees("^typed while away$")
+        await expect(person.page.locator(".terminal-head .pulse")).to_have_count(0, timeout=PATIENCE_MS)
+        await expect(person.page.locator(".connection.open")).to_be_visible(timeout=PATIENCE_MS)
+
+
+async def test_terminals_that_a_restart_has_ended_are_replaced_without_a_word(
+    home: Path, places: Places, new_person: NewPerson
+) -> None:
+    settings = source_for(home, places, policy__mode="off")
+    async with serving(Options(port=0, token=OWN_TOKEN), places=places, settings=settings) as ready:
+        port = ready.port
+        person = await new_person(ready.url)
+        person.may_complain_about = NETWORK_TROUBLE
+        await person.log_in(OWN_TOKEN)
+        await person.open_terminal()
+        await person.runs(f"cd {home}")
+        await expect(person.page.locator(".head-cwd")).to_have_attribute("title", str(home), timeout=PATIENCE_MS)
+        async with Client(ready, OWN_TOKEN) as client:
+            [before] = (await client.get("/api/terminals")).json["terminals"]
+        # The layout is kept a moment after a change.
+        await asyncio.wait_for(_layout_names(ready.url, before["id"], str(home)), 15)
+    options = Options(port=port, token=OWN_TOKEN)
+    async with serving(options, places=places, settings=settings) as ready, Client(ready, OWN_TOKEN) as client:
+        await person.page.reload()
+        await person.sees("[#$]")
+        await person.has_focus_in_terminal()
+        await person.runs("echo new in $PWD")
+        await person.sees(f"^new in {home}$")
+        [after] = (await client.get("/api/terminals")).json["terminals"]
+        assert after["id"] != before["id"]
+        await person.expect_tabs(1)
+        await person.page.goto("about:blank")
+
+
+async def _layout_names(url: str, terminal: str, cwd: str) -> None:
+    import aiohttp
+
+    async with aiohttp.ClientSession(headers={"Authorization": f"Bearer {OWN_TOKEN}"}) as session:
+        while True:
+            async with session.get(f"{url}/api/workspaces/default/layout") as response:
+                text = await response.text()
+            if terminal in text and cwd in text:
+                return
+            await asyncio.sleep(0.05)

@@ -1,0 +1,29 @@
+/** What the parts of the page share. */
+import type { Terminal } from '../api/types';
+import type { TerminalParams } from '../dock/layout';
+import type { Live } from '../state/live';
+import type { Signal } from '../ui/signal';
+
+export type Place = 'tab' | 'right' | 'down';
+
+export interface Services {
+  live: Live;
+  workspace: Signal<string>;
+  /** The terminal whose panel is in front, if it is one. */
+  activeTerminal: Signal<string | null>;
+  may(scope: 'type' | 'run' | 'approve' | 'admin'): boolean;
+  /** Shows a terminal: in its panel, or in a new one. */
+  openTerminal(id: string, place?: Place): void;
+  /** Makes a terminal and shows it. */
+  newTerminal(options?: { cwd?: string | null; shell?: string | null; name?: string | null; place?: Place }): Promise<void>;
+  newTerminalDialog(): void;
+  openView(id: string, params?: Record<string, string>): void;
+  rename(id: string): Promise<void>;
+  /** Closes a terminal and its panel: asks if something runs, can be undone for a while. */
+  closeTerminal(id: string): Promise<void>;
+  hidePanel(panel: string): void;
+  /** Returns a terminal in place of one that does not exist (any more). */
+  replacement(panel: string, gone: TerminalParams): Promise<Terminal>;
+  switchWorkspace(id: string): void;
+  login(): void;
+}
