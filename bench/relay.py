@@ -10,6 +10,7 @@ import os
 import signal
 import sys
 from collections.abc import Callable
+from typing import cast
 
 from bench.floor import end_child, spawn_on_pty
 from bench.websockets import BINARY, CLOSE, Frames, accept_answer, server_frame
@@ -66,8 +67,7 @@ class RelayProtocol(asyncio.Protocol):
         self._transport: asyncio.Transport
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
-        assert isinstance(transport, asyncio.Transport)
-        self._transport = transport
+        self._transport = cast("asyncio.Transport", transport)
 
     def connection_lost(self, exc: Exception | None) -> None:
         if self._pty is not None:

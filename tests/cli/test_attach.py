@@ -55,9 +55,11 @@ class Person:
         """Wait until the screen has shown a text, after another one."""
         deadline = time.monotonic() + PATIENCE_S
         while text not in self.seen.rpartition(after)[2] if after else text not in self.seen:
-            ready, _, _ = select.select([self._master], [], [], max(0, deadline - time.monotonic()))
-            assert ready, self.seen
-            self.seen += os.read(self._master, 65536)
+            if select.select([self._master], [], [], 0.05)[0]:
+                self.seen += os.read(self._master, 65536)
+                continue
+            assert self.process.poll() is None, self.seen
+            assert time.monotonic() < deadline, self.seen
 
     def type(self, keys: bytes) -> None:
         os.write(self._master, keys)

@@ -13,8 +13,8 @@ def hello(offset: int, replay: str) -> str:
 
 def test_bytes_count_and_a_picture_does_not() -> None:
     place = Place()
-    assert isinstance(place.take_text(hello(100, "snapshot")), Connected)
-    assert place.offset is None
+    greeted = place.take_text(hello(100, "snapshot"))
+    assert (type(greeted), place.offset) == (Connected, None)
     assert place.take_text(encode(Snapshot(3))) is None
     assert place.take_bytes(b"pic") == Picture(b"pic")
     assert place.offset == 100

@@ -1,12 +1,14 @@
 """`hermitty serve`: the server, until Ctrl-C."""
 
 import argparse
+import contextlib
 import os
 import sys
 from pathlib import Path
 
-from hermitty.errors import InvalidRequest, NotSupported
-from hermitty.runtime.places import STATE_VARIABLE
+from hermitty.errors import HermittyError, InvalidRequest, NotSupported
+from hermitty.host.control import host_status
+from hermitty.runtime.places import STATE_VARIABLE, find_places
 
 try:
     from hermitty.server.serving import Options, Serving, serve_until_stopped
@@ -39,4 +41,16 @@ def run_server(options: argparse.Namespace) -> int:
             webbrowser.open(server.address)
 
     serve_until_stopped(chosen, ready)
+    _tell_what_goes_on()
     return 0
+
+
+def _tell_what_goes_on() -> None:
+    """Say which terminals are left, and how to end them: a person may think that Ctrl-C has."""
+    with contextlib.suppress(HermittyError):
+        status = host_status(find_places().state)
+        count = 0 if status is None else len(status.report.terminals)
+        if count:
+            what = "1 terminal goes on" if count == 1 else f"{count} terminals go on"
+            how = "`hermitty serve` finds what is there, `hermitty host stop` ends it"
+            print(f"hermitty: {what} without the server; {how}")

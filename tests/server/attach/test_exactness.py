@@ -145,6 +145,36 @@ async def test_a_viewer_in_the_midst_of_a_character_sees_it_whole(server: Server
                     assert screen.runs() == screen_of(terminal.log.read(0, viewer.offset).data).runs()
 
 
+async def test_viewers_that_come_in_the_midst_of_a_flood_see_each_line_once(
+    server: Server, rt: Runtime, tmp_path: Path
+) -> None:
+    terminal = await rt.open_terminal(cwd=tmp_path, cols=COLS, rows=ROWS)
+    terminal.write("seq 1000000000\r")
+    await until_output(terminal, lambda: terminal.log.end > 100_000)
+    for _ in range(30):
+        async with server.watch(terminal.id) as viewer:
+            await viewer.until(lambda: len(viewer.output) > 1000)
+        assert viewer.resets == 0
+        screen = screen_of(viewer.snapshots[0], bytes(viewer.output))
+        # The first row may be the rest of something, and the last one half a number.
+        rows = [int(row) for row in screen.history_text().split("\n")[1:-1]]
+        assert rows == list(range(rows[0], rows[0] + len(rows)))
+        assert len(rows) > ROWS
+
+
+async def test_a_viewer_that_wants_no_history_gets_the_screen_alone(
+    server: Server, rt: Runtime, tmp_path: Path
+) -> None:
+    terminal = await rt.open_terminal(cwd=tmp_path, cols=COLS, rows=ROWS)
+    await terminal.run("seq -f 'row %.0f' 100")
+    async with server.watch(terminal.id) as one, server.watch(terminal.id, history=0) as other:
+        for viewer in (one, other):
+            await viewer.until(lambda: bool(viewer.snapshots))
+            assert b"row 99" in viewer.snapshots[0]
+        assert b"row 12\r\n" in one.snapshots[0]
+        assert b"row 12" not in other.snapshots[0]
+
+
 @pytest.mark.skipif(shutil.which("node") is None, reason="node is not installed")
 @pytest.mark.skipif(not XTERM.is_dir(), reason="@xterm/headless is not installed")
 async def test_xterm_sees_the_same(rt: Runtime, tmp_path: Path) -> None:

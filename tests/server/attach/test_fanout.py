@@ -68,6 +68,7 @@ class PaperLink:
                 self._next_is_snapshot = True
             case "command":
                 assert message["offset"] == self.offset
+                assert message not in self.messages[:-1]
 
     def when_drained(self, callback: Callable[[], None]) -> None:
         self._drained = self._drained or callback
