@@ -18,6 +18,8 @@ from bench.policy import measure_policy
 from bench.replay import measure_replay
 from bench.report import Measurement, json_line, table, verdict
 from bench.round_trip import measure_opening, measure_other_shells, measure_warm
+from bench.serve_costs import measure_api, measure_attach, measure_many, measure_memory
+from bench.serve_flow import measure_echo, measure_relay, measure_stuck
 from bench.start import measure_start
 from bench.text import measure_text
 
@@ -32,7 +34,16 @@ BENCHMARKS: dict[str, Callable[[Plan], Awaitable[list[Measurement]]]] = {
     "shells": measure_other_shells,
     "replay": measure_replay,
     "policy": measure_policy,
+    "relay": measure_relay,
+    "echo": measure_echo,
+    "api": measure_api,
+    "attach": measure_attach,
+    "many": measure_many,
+    "stuck": measure_stuck,
+    "memory": measure_memory,
 }
+# Several under one name.
+_GROUPS = {"serve": ("relay", "echo", "api", "attach", "many", "stuck", "memory")}
 
 # Nothing here takes a minute on a quiet machine. What takes three hangs.
 _LIMIT_S = 180
@@ -42,7 +53,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """Run the benchmarks and return the exit code."""
     parser = argparse.ArgumentParser(prog="python -m bench", description="Measure hermitty, the floor and the peers.")
     parser.add_argument("--quick", action="store_true", help="smaller counts: about 30 seconds, more noise")
-    parser.add_argument("--only", action="append", choices=BENCHMARKS, help="run only this one (may be repeated)")
+    names = [*BENCHMARKS, *_GROUPS]
+    parser.add_argument("--only", action="append", choices=names, help="run only this one (may be repeated)")
     parser.add_argument("--strict", action="store_true", help="exit with 1 when a target is missed")
     parser.add_argument("--json", metavar="FILE", help="write the lines to this file too")
     options = parser.parse_args(arguments)
@@ -57,7 +69,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
             if options.json:
                 outputs.append(stack.enter_context(open(options.json, "w", encoding="utf-8")))
             stack.enter_context(plain_surroundings())
-            for name in options.only or BENCHMARKS:
+            asked_for = [each for name in options.only or BENCHMARKS for each in _GROUPS.get(name, (name,))]
+            for name in asked_for:
                 found += _measure(name, QUICK if options.quick else Plan(), outputs)
     except KeyboardInterrupt:
         say("bench: interrupted")

@@ -1,8 +1,8 @@
 """The bare relay: bash on a PTY, and every byte of it to every viewer. The least that a server of terminals does.
 
 Whatever a wake-up finds, up to 64 KB, becomes one WebSocket frame, which is built once and written to every transport.
-There is no log, no screen, no login and no flow control. Run as a process of its own, `python -m bench.relay`; it prints
-its port. `/ws/terminal/NAME` is the terminal of that name, started for its first viewer.
+There is no log, no screen, no login and no flow control. Run as a process of its own (`python -m bench.relay`); it
+prints its port. `/ws/terminal/NAME` is the terminal of that name, started for its first viewer.
 """
 
 import asyncio

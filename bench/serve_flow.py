@@ -8,7 +8,6 @@ import asyncio
 import contextlib
 import tempfile
 from collections.abc import AsyncIterator
-from functools import partial
 from itertools import count as numbers
 from pathlib import Path
 
@@ -16,7 +15,7 @@ from bench.drain import write_repeatedly
 from bench.plan import Plan
 from bench.report import Measurement, Rounds, at_least, at_most, count, median, percentile, ratio
 from bench.samples import log_lines
-from bench.serving import Server, Viewers, contenders, ending_with, hermitty_server, resident_bytes
+from bench.serving import Server, Viewers, contenders, ending_with, hermitty_server, let_echo, resident_bytes
 
 _MS = 1000.0
 _MB = 1e6
@@ -65,12 +64,9 @@ async def measure_relay(plan: Plan) -> list[Measurement]:
     found = []
     async with contextlib.AsyncExitStack() as stack:
         directory = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="bench-relay-")))
+        servers = {name: await stack.enter_async_context(start()) for name, start in contenders().items()}
+        servers[_UNRECORDED] = await stack.enter_async_context(hermitty_server(RECORDING__ENABLED="false"))
         viewers = await stack.enter_async_context(Viewers())
-        unrecorded = partial(hermitty_server, RECORDING__ENABLED="false")
-        servers = {
-            name: await stack.enter_async_context(start())
-            for name, start in {**contenders(), _UNRECORDED: unrecorded}.items()
-        }
         paths = {name: await server.open_terminal("flood") for name, server in servers.items()}
         small = Flood(directory / "small", min(plan.flood_bytes, _WARM_UP_BYTES))
         for each in plan.viewers:
@@ -135,13 +131,13 @@ async def measure_echo(plan: Plan) -> list[Measurement]:
     async with contextlib.AsyncExitStack() as stack:
         directory = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="bench-echo-")))
         noise = Flood(directory / "noise", min(plan.flood_bytes, 10 * _BLOCK_BYTES))
+        servers = {name: await stack.enter_async_context(start()) for name, start in contenders().items()}
         typing = await stack.enter_async_context(Viewers())
         # In another process: what it reads must not delay the keys.
         watching = await stack.enter_async_context(Viewers())
-        servers = {name: await stack.enter_async_context(start()) for name, start in contenders().items()}
         for name, server in servers.items():
             await typing.join(name, server, [await server.open_terminal("keys")])
-            await _echo_only(typing, name)
+            await let_echo(typing, name, "true", next(_markers))
             await typing.order("keys", group=name, count=_WARM_UP_KEYS)
         alone = await _keys(plan, typing, list(servers))
         flooded: dict[str, dict[str, Rounds]] = {}
@@ -182,13 +178,6 @@ async def measure_echo(plan: Plan) -> list[Measurement]:
     return found
 
 
-async def _echo_only(viewers: Viewers, group: str) -> None:
-    """Bring a terminal to a state in which the kernel echoes each key, and nothing else is printed."""
-    typed, marker = ending_with("stty -icanon", next(_markers))
-    typed = typed.replace("\r", "; cat > /dev/null\r")
-    await viewers.order("flood", group=group, typed=typed, marker=marker, frames=True)
-
-
 async def _keys(plan: Plan, viewers: Viewers, groups: list[str]) -> dict[str, Rounds]:
     found: dict[str, list[list[float]]] = {group: [] for group in groups}
     for number in range(plan.rounds):
@@ -221,8 +210,8 @@ async def measure_stuck(plan: Plan) -> list[Measurement]:
     async with contextlib.AsyncExitStack() as stack:
         directory = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="bench-stuck-")))
         flood = Flood(directory / "flood", plan.flood_bytes)
-        viewers = await stack.enter_async_context(Viewers())
         server = await stack.enter_async_context(hermitty_server())
+        viewers = await stack.enter_async_context(Viewers())
         path = await server.open_terminal("flood")
         await viewers.join("reader", server, [path])
         await flood.to(viewers, "reader")  # what one flood leaves in memory is there before anything is counted

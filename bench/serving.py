@@ -77,6 +77,13 @@ class Server:
         return {"Authorization": f"Bearer {self.token}", "Content-Type": "application/json"}
 
 
+def http_request(server: Server, method: str, path: str, body: str = "") -> str:
+    """Write a whole request to the API of a server."""
+    headers = {"Host": f"127.0.0.1:{server.port}", **server.headers(), "Content-Length": str(len(body.encode()))}
+    lines = [f"{method} {path} HTTP/1.1", *(f"{name}: {value}" for name, value in headers.items())]
+    return "\r\n".join([*lines, "", body])
+
+
 def resident_bytes(process: int) -> int | None:
     """Return the memory of a process that is not swapped out; None where the system does not tell."""
     try:
@@ -169,6 +176,13 @@ def ending_with(line: str, number: int) -> tuple[str, str]:
     What is echoed differs from what is printed. It is printed twice: a frame may end in the midst of one.
     """
     return f"{line}; printf 'end_%s_ end_%s_\\n' {number} {number}\r", f"end_{number}_"
+
+
+async def let_echo(viewers: Viewers, group: str, line: str, number: int) -> None:
+    """Run a command line, and then let the kernel echo each key, and nothing else print anything."""
+    typed, marker = ending_with(f"stty -icanon; {line}", number)
+    typed = typed.replace("\r", "; cat > /dev/null\r")
+    await viewers.order("flood", group=group, typed=typed, marker=marker, frames=True)
 
 
 @contextlib.asynccontextmanager

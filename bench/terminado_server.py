@@ -1,4 +1,4 @@
-"""terminado as a process: its own WebSocket handler and manager, in front of bash, on the same event loop as the others.
+"""terminado as a process: its WebSocket handler and its manager, in front of bash, on the event loop of the others.
 
 Run as `python -m bench.terminado_server`; it prints its port. `/ws/terminal/NAME` is the terminal of that name, started
 for its first viewer. Shells end when this process does: their PTYs are gone.

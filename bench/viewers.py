@@ -1,13 +1,14 @@
 """Viewers of terminals: one process for all of them, so that watching costs little and measures itself.
 
-Sockets do not block, and one epoll waits for all of them. During a flood a viewer counts bytes and looks for the end
-marker, near the end of what it has read; where frames matter it takes them apart. Between two orders everything that
-arrives is read and dropped. Run as `python -m bench.viewers`: one JSON order a line in, one JSON answer a line out.
+Sockets do not block, and one selector (epoll, on Linux) waits for all of them. During a flood a viewer counts bytes and
+looks for the end marker, near the end of what it has read; where frames matter it takes them apart. Between two orders
+everything that arrives is read and dropped. Run as `python -m bench.viewers`: one JSON order a line in, one JSON answer
+a line out.
 """
 
 import json
 import os
-import select
+import selectors
 import socket
 import sys
 import time
@@ -123,8 +124,8 @@ class Room:
 
     def __init__(self) -> None:
         self._groups: dict[str, list[Watcher]] = {}
-        self._poll = select.epoll()
-        self._by_descriptor: dict[int, Watcher] = {}
+        self._selector = selectors.DefaultSelector()
+        self._readers: set[Watcher] = set()
         self._beat_at = time.monotonic() + _BEAT_S
 
     # Orders. Each returns what is answered.
@@ -137,15 +138,16 @@ class Room:
             joined.append(watcher)
             watcher.socket.setblocking(False)
             if reads:
-                self._by_descriptor[watcher.socket.fileno()] = watcher
-                self._poll.register(watcher.socket, select.EPOLLIN)
+                self._readers.add(watcher)
+                self._selector.register(watcher.socket, selectors.EVENT_READ, watcher)
         return len(joined)
 
     def leave(self, group: str) -> Any:
         """Close the viewers of a group."""
         for watcher in self._groups.pop(group, []):
-            if self._by_descriptor.pop(watcher.socket.fileno(), None):
-                self._poll.unregister(watcher.socket)
+            if watcher in self._readers:
+                self._readers.remove(watcher)
+                self._selector.unregister(watcher.socket)
             watcher.socket.close()
         return None
 
@@ -193,11 +195,15 @@ class Room:
             seconds.append(time.perf_counter() - started)
         return seconds
 
-    def attach(self, port: int, path: str, token: str | None, count: int) -> Any:
-        """Come and go; tell how long it takes from connecting until the snapshot is there, and its size."""
+    def attach(self, group: str, port: int, path: str, token: str | None, count: int) -> Any:
+        """Come and go; tell how long it takes from connecting until the snapshot is there, and its size.
+
+        Somebody of the group types a key before each: a server that keeps the last picture has to paint a new one.
+        """
         seconds = []
         size = 0
         for _ in range(count):
+            self.keys(group, 1)
             started = time.perf_counter()
             watcher = Watcher(port, path, token)
             with watcher.socket:
@@ -228,30 +234,28 @@ class Room:
 
     def idle(self, until_readable: int) -> None:
         """Read and drop what comes, until there is something to read elsewhere."""
-        self._poll.register(until_readable, select.EPOLLIN)
-        try:
-            while until_readable not in self._pump():
-                pass
-        finally:
-            self._poll.unregister(until_readable)
+        self._selector.register(until_readable, selectors.EVENT_READ)
+        while not self._pump():
+            pass
+        self._selector.unregister(until_readable)
 
     def _pump_until(self, is_done: Callable[[], bool]) -> None:
         while not is_done():
             self._pump()
 
-    def _pump(self) -> list[int]:
-        """Wait, read once from each that has something, and return the descriptors that are not of viewers."""
-        others = []
-        for descriptor, _ in self._poll.poll(_BEAT_S):
-            if watcher := self._by_descriptor.get(descriptor):
-                watcher.read()
+    def _pump(self) -> bool:
+        """Wait, read once from each viewer that has something, and tell whether there is something elsewhere."""
+        is_elsewhere = False
+        for key, _ in self._selector.select(_BEAT_S):
+            if key.data is None:
+                is_elsewhere = True
             else:
-                others.append(descriptor)
+                key.data.read()
         if time.monotonic() > self._beat_at:
             self._beat_at = time.monotonic() + _BEAT_S
-            for watcher in self._by_descriptor.values():
+            for watcher in self._readers:
                 watcher.beat()
-        return others
+        return is_elsewhere
 
 
 def received(connection: socket.socket) -> bytes:

@@ -196,9 +196,10 @@ def test_breaks_are_mended_without_a_lost_or_doubled_byte(
 ) -> None:
     somebody = person("attach", "--url", server.proxy.url, terminal)
     somebody.see(b"ready>", after=b"before")
-    gate = Gate(tmp_path / "gate")
-    somebody.type(b"for i in $(seq 1 5); do cat gate; done\r")
-    for number in range(1, 6):
+    # One for each: whoever has read one to its end may not have closed it yet.
+    gates = [Gate(tmp_path / f"gate{number}") for number in range(1, 6)]
+    somebody.type(b"for i in $(seq 1 5); do cat gate$i; done\r")
+    for number, gate in enumerate(gates, start=1):
         gate.let(f"<{number}>\n")
         somebody.see(b"<%d>" % number)
         server.call(server.proxy.cut)

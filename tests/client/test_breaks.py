@@ -102,10 +102,11 @@ async def test_what_only_looks_is_asked_again(rt: RemoteRuntime, proxy: Proxy, t
 
 
 async def test_output_is_followed_across_breaks_without_a_gap(rt: RemoteRuntime, proxy: Proxy, tmp_path: Path) -> None:
-    gate = Gate(tmp_path / "gate")
+    # One for each: whoever has read one to its end may not have closed it yet.
+    gates = [Gate(tmp_path / f"gate{number}") for number in range(1, 6)]
     terminal = await rt.open_terminal(cwd=tmp_path)
-    command = await terminal.start("for i in 1 2 3 4 5; do cat gate; done")
-    for number in range(1, 6):
+    command = await terminal.start("for i in 1 2 3 4 5; do cat gate$i; done")
+    for number, gate in enumerate(gates, start=1):
         await asyncio.to_thread(gate.let, f"{number}\n")
         assert await command.wait_for(f"^{number}$", PATIENCE_S)
         proxy.cut()
@@ -224,9 +225,9 @@ async def test_a_viewer_gets_every_byte_once_across_breaks(proxy: Proxy, server:
         await watched.until(lambda: bool(watched.of(Picture)))
         start = watched.of(Connected)[0]
         assert isinstance(start, Connected)
-        gate = Gate(tmp_path / "gate")
-        command = await terminal.start("for i in $(seq 10); do cat gate; seq $i 300 2000; done")
-        for number in range(10):
+        gates = [Gate(tmp_path / f"gate{number}") for number in range(10)]
+        command = await terminal.start("for i in $(seq 0 9); do cat gate$i; seq $i 300 2000; done")
+        for number, gate in enumerate(gates):
             await asyncio.to_thread(gate.let, f"<{number}>\n")
             await watched.until(lambda wanted=b"<%d>" % number: wanted in watched.output)  # type: ignore[misc]
             proxy.cut()

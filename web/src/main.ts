@@ -9,7 +9,7 @@ import { listenForKeys } from './ui/actions';
 import { h } from './ui/dom';
 import { followTheme } from './ui/theme';
 import { tick } from './ui/widgets';
-import './views';
+import { followAddress, startViews } from './views';
 
 document.documentElement.lang = language;
 followTheme();
@@ -19,7 +19,9 @@ tick();
 const root = document.querySelector<HTMLElement>('#app');
 if (root !== null) {
   const app = new App(root);
-  app.start().catch(() => {
+  startViews(app);
+  const started = app.start().then(() => followAddress(app));
+  started.catch(() => {
     const again = () => location.reload();
     root.replaceChildren(
       h(

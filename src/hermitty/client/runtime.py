@@ -328,7 +328,7 @@ class RemoteRuntime:
         raise NotSupported("a server does not tell whether a terminal is hot; `report` waits for those that are")
 
     def context(self, terminal_id: str, records: int = 15) -> NoReturn:
-        """Not supported: see `read_log` and `RemoteTerminal.screen`."""
+        """Not supported: `report` and the terminal's screen tell about the same."""
         raise NotSupported("a server does not send the context of a terminal; use `report`, or the terminal's screen")
 
     async def environment(self, terminal_id: str) -> dict[str, str]:
@@ -339,7 +339,9 @@ class RemoteRuntime:
         """Return how the variables differ from those that the terminal's shell was started with."""
         await self.terminal(terminal_id)._ready()
         after, before = await self._connection.environment(terminal_id)
-        names = {name for name in (*after, *before) if name not in _OF_THE_SHELL and name.isascii() and name.isidentifier()}
+        names = {
+            name for name in (*after, *before) if name not in _OF_THE_SHELL and name.isascii() and name.isidentifier()
+        }
         return Difference(
             added={name: after[name] for name in after if name in names and name not in before},
             removed={name: before[name] for name in before if name in names and name not in after},

@@ -169,7 +169,7 @@ async def test_a_viewer_that_wants_no_history_gets_the_screen_alone(
     await terminal.run("seq -f 'row %.0f' 100")
     async with server.watch(terminal.id) as one, server.watch(terminal.id, history=0) as other:
         for viewer in (one, other):
-            await viewer.until(lambda: bool(viewer.snapshots))
+            await viewer.until(lambda viewer=viewer: bool(viewer.snapshots))  # type: ignore[misc]
             assert b"row 99" in viewer.snapshots[0]
         assert b"row 12\r\n" in one.snapshots[0]
         assert b"row 12" not in other.snapshots[0]

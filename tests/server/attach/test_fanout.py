@@ -1,6 +1,7 @@
 """Any story of output, stalls, acknowledgements, comings and goings: each viewer gets every byte once, in order, or is
 told that some are missing."""
 
+import asyncio
 import json
 from collections.abc import Callable
 from types import SimpleNamespace
@@ -10,8 +11,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from hermitty.model import Size
+from hermitty.runtime.api import Terminal
 from hermitty.server.attach.fanout import Fanout, Viewer
 from hermitty.server.attach.limits import AttachLimits
+from hermitty.server.attach.relay import Relay
 from hermitty.vt.byte_log import ByteLog
 from hermitty.vt.ghostty import GhosttyScreen
 from hermitty.wire.attach import CloseCode, CommandNotice, Exit
@@ -237,3 +240,36 @@ def test_the_end_reaches_everybody_wherever_they_are(steps: list[tuple[Any, ...]
             assert link.offset == len(story.stream)
             assert [message["type"] for message in link.messages].count("exit") == 1
             assert link.goodbye is CloseCode.OVER
+
+
+def test_a_notice_is_told_once_to_who_catches_up_before_it_is_due() -> None:
+    story = story_of([("print", 10), ("stall", 0), ("turn",), ("note",), ("drain", 0), ("turn",)])
+    link = story.links[0]
+    assert link is not None
+    assert [message["type"] for message in link.messages].count("command") == 1
+
+
+async def test_a_viewer_that_comes_between_output_and_its_turn_gets_it_once(terminal: Terminal) -> None:
+    loop = asyncio.get_running_loop()
+    stream = bytearray()
+    link = PaperLink(stream)
+    came: asyncio.Future[int] = loop.create_future()
+
+    def attach() -> None:
+        if not came.done():
+            relay.attach(viewer, None)
+            came.set_result(terminal.log.end)
+
+    def grow() -> None:
+        stream[:] = terminal.log.read(0).data
+        loop.call_soon(attach)
+
+    # Who watches first is called first: the viewer comes just before the relay's turn.
+    stop = terminal.watch(grow)
+    relay = Relay(terminal, LIMITS)
+    viewer = Viewer(1, "", link, may_type=True, history=False)
+    await terminal.run("echo something")
+    end = await came
+    assert link.messages[0]["offset"] == end
+    relay.close()
+    stop()

@@ -141,7 +141,10 @@ export class Dock {
       });
     }
     const content = this.contents.get(panelId);
-    if (content instanceof ViewPanel) content.params.set(params);
+    if (content instanceof ViewPanel) {
+      content.params.set(params);
+      content.focus();
+    }
   }
 
   /** Takes a panel away. Returns how to put it back where it was. */

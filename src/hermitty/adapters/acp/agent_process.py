@@ -51,7 +51,7 @@ class AgentProcess:
         env: Mapping[str, str] | None = None,
     ) -> "AgentProcess":
         """Start an agent. Raises AgentFailed if there is no such program."""
-        if not os.path.isdir(cwd):
+        if not await asyncio.to_thread(os.path.isdir, cwd):
             raise InvalidDirectory(cwd, "is not a directory")
         owner = f"acp.{secrets.token_hex(16)}"
         loop = asyncio.get_running_loop()

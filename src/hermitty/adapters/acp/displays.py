@@ -47,9 +47,9 @@ class DisplayTerminals:
         if not isinstance(meta, Mapping):
             return
         for name in ("terminal_info", "terminal_output", "terminal_exit"):
-            match meta.get(name):
-                case {"terminal_id": str(terminal_id)} as told:
-                    self._take(name, self._known(terminal_id), told)
+            told = meta.get(name)
+            if isinstance(told, Mapping) and isinstance(terminal_id := told.get("terminal_id"), str):
+                self._take(name, self._known(terminal_id), told)
 
     def _known(self, terminal_id: str) -> Display:
         display = self._displays.setdefault(terminal_id, Display())

@@ -1,6 +1,6 @@
 """Errors as JSON-RPC tells them."""
 
-from acp.exceptions import RequestError
+from acp.exceptions import RequestError as RequestError
 from pydantic import ValidationError
 
 from hermitty.errors import (

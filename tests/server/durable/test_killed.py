@@ -3,50 +3,18 @@
 import asyncio
 import json
 import signal
-import sys
-from collections.abc import AsyncIterator
 from pathlib import Path
 from typing import Any
 
 import aiohttp
 import pytest
 
-from hermitty.host.control import stop_host
-from hermitty.runtime.places import Places
 from tests.support.kernel import is_alive
+from tests.support.server_process import ServerProcess, call
 from tests.support.shells import PATIENCE_S
 
-TOKEN = "the-token-of-the-owner-0123456789abcdef"
 KILLS = 20
 COMMAND = "c_0123456789abcdef"
-
-
-class ServerProcess:
-    """`hermitty serve` as a process, always at the same address."""
-
-    def __init__(self) -> None:
-        self.port = 0
-        self._process: asyncio.subprocess.Process | None = None
-
-    async def start(self) -> None:
-        """Start it and wait until it is ready."""
-        self._process = await asyncio.create_subprocess_exec(
-            *(sys.executable, "-m", "hermitty.cli.main", "serve", "--port", str(self.port), "--token", TOKEN),
-            stdin=asyncio.subprocess.DEVNULL,
-            stdout=asyncio.subprocess.PIPE,
-        )
-        assert self._process.stdout is not None
-        async with asyncio.timeout(PATIENCE_S):
-            line = await self._process.stdout.readline()
-        self.port = int(line.decode().partition("127.0.0.1:")[2].partition("/")[0])
-
-    async def end(self, number: signal.Signals) -> None:
-        """Send a signal, and wait until it is dead."""
-        assert self._process is not None
-        if self._process.returncode is None:
-            self._process.send_signal(number)
-        async with asyncio.timeout(PATIENCE_S):
-            await self._process.communicate()
 
 
 class Viewer:
@@ -80,39 +48,6 @@ class Viewer:
                         return
                 else:
                     assert json.loads(message.data)["type"] not in ("reset", "snapshot"), message.data
-
-
-@pytest.fixture
-def allowed(places: Places) -> None:
-    """Everything may run."""
-    places.config_file.parent.mkdir(parents=True)
-    places.config_file.write_text('[policy]\nmode = "off"\n')
-
-
-@pytest.fixture
-async def server(places: Places, home: Path, monkeypatch: pytest.MonkeyPatch) -> AsyncIterator[ServerProcess]:
-    monkeypatch.setenv("HOME", str(home))
-    monkeypatch.setenv("SHELL", "/bin/bash")
-    server = ServerProcess()
-    await server.start()
-    try:
-        yield server
-    finally:
-        await server.end(signal.SIGKILL)
-        await asyncio.to_thread(stop_host, places.state)
-
-
-@pytest.fixture
-async def client() -> AsyncIterator[aiohttp.ClientSession]:
-    async with aiohttp.ClientSession(headers={"Authorization": f"Bearer {TOKEN}"}) as session:
-        yield session
-
-
-async def call(client: aiohttp.ClientSession, server: ServerProcess, method: str, path: str, **body: Any) -> Any:
-    url = f"http://127.0.0.1:{server.port}{path}"
-    async with asyncio.timeout(PATIENCE_S), client.request(method, url, json=body or None) as response:
-        assert response.status < 300, await response.text()
-        return await response.json()
 
 
 @pytest.mark.usefixtures("allowed")

@@ -1,0 +1,41 @@
+"""Server processes with durable hosts, which are killed and watched from outside."""
+
+import asyncio
+import signal
+from collections.abc import AsyncIterator
+from pathlib import Path
+
+import aiohttp
+import pytest
+
+from hermitty.host.control import stop_host
+from hermitty.runtime.places import Places
+from tests.support.server_process import TOKEN, ServerProcess
+
+
+@pytest.fixture
+def allowed(places: Places) -> None:
+    """Everything may run."""
+    places.config_file.parent.mkdir(parents=True)
+    places.config_file.write_text('[policy]\nmode = "off"\n')
+
+
+@pytest.fixture
+async def server(places: Places, home: Path, monkeypatch: pytest.MonkeyPatch) -> AsyncIterator[ServerProcess]:
+    """`hermitty serve` with a durable host of its own."""
+    monkeypatch.setenv("HOME", str(home))
+    monkeypatch.setenv("SHELL", "/bin/bash")
+    server = ServerProcess()
+    await server.start()
+    try:
+        yield server
+    finally:
+        await server.end(signal.SIGKILL)
+        await asyncio.to_thread(stop_host, places.state)
+
+
+@pytest.fixture
+async def client() -> AsyncIterator[aiohttp.ClientSession]:
+    """Somebody with the owner's token."""
+    async with aiohttp.ClientSession(headers={"Authorization": f"Bearer {TOKEN}"}) as session:
+        yield session
