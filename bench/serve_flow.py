@@ -7,6 +7,7 @@ time ends when the last viewer has the end of it. Rates count what the terminal 
 import asyncio
 import contextlib
 import tempfile
+import time
 from collections.abc import AsyncIterator
 from itertools import count as numbers
 from pathlib import Path
@@ -130,7 +131,7 @@ async def measure_echo(plan: Plan) -> list[Measurement]:
     """Measure how long a key takes to come back, alone and while another terminal of the server floods."""
     async with contextlib.AsyncExitStack() as stack:
         directory = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="bench-echo-")))
-        noise = Flood(directory / "noise", min(plan.flood_bytes, 10 * _BLOCK_BYTES))
+        flood = Flood(directory / "noise", min(plan.flood_bytes, _BLOCK_BYTES))
         servers = {name: await stack.enter_async_context(start()) for name, start in contenders().items()}
         typing = await stack.enter_async_context(Viewers())
         # In another process: what it reads must not delay the keys.
@@ -141,10 +142,12 @@ async def measure_echo(plan: Plan) -> list[Measurement]:
             await typing.order("keys", group=name, count=_WARM_UP_KEYS)
         alone = await _keys(plan, typing, list(servers))
         flooded: dict[str, dict[str, Rounds]] = {}
+        noises: dict[str, dict[str, Noise]] = {}
         for state, is_watched in (("unwatched", False), ("watched", True)):
-            flooded[state] = {}
+            flooded[state], noises[state] = {}, {}
             for name in ("hermitty", "floor"):
-                async with _noise(watching, servers[name], noise, is_watched=is_watched):
+                noise = noises[state][name] = Noise(flood)
+                async with noise.to(watching, servers[name], is_watched=is_watched):
                     flooded[state] |= await _keys(plan, typing, [name])
     ours, floor = alone["hermitty"], alone["floor"]
     found = [
@@ -172,7 +175,13 @@ async def measure_echo(plan: Plan) -> list[Measurement]:
                 "ms",
                 floor=percentile(floor, 99) * _MS,
                 target=at_most(10),
-                details={"samples": count(ours), "p50": median(ours) * _MS, "floor_p50": median(floor) * _MS},
+                details={
+                    "samples": count(ours),
+                    "p50": median(ours) * _MS,
+                    "floor_p50": median(floor) * _MS,
+                    "flood_mb_per_s": median(noises[state]["hermitty"].rates),
+                    "floor_flood_mb_per_s": median(noises[state]["floor"].rates),
+                },
             )
         )
     return found
@@ -186,21 +195,35 @@ async def _keys(plan: Plan, viewers: Viewers, groups: list[str]) -> dict[str, Ro
     return dict(found)
 
 
-@contextlib.asynccontextmanager
-async def _noise(viewers: Viewers, server: Server, flood: Flood, *, is_watched: bool) -> AsyncIterator[None]:
-    """Let another terminal print without an end."""
-    path = await server.open_terminal("noise")
-    await viewers.join("noise", server, [path])
-    await flood.to(viewers, "noise")
-    await viewers.order("type", group="noise", typed=f"while :; do cat {flood.path}; done\r")
-    if not is_watched:
-        await viewers.leave("noise")
-    yield
-    if not is_watched:
+class Noise:
+    """A terminal that prints a file again and again, and notes each time."""
+
+    def __init__(self, flood: Flood) -> None:
+        self._flood = flood
+        self._notes = flood.path.with_suffix(".times")
+        self.rates: list[list[float]] = []  # MB/s
+
+    @contextlib.asynccontextmanager
+    async def to(self, viewers: Viewers, server: Server, *, is_watched: bool) -> AsyncIterator[None]:
+        """Print as long as the context is open, to one viewer or to nobody."""
+        path = await server.open_terminal("noise")
         await viewers.join("noise", server, [path])
-    await viewers.order("type", group="noise", typed="\x03")
-    await flood.to(viewers, "noise")
-    await viewers.leave("noise")
+        await self._flood.to(viewers, "noise")
+        self._notes.write_bytes(b"")
+        await viewers.order(
+            "type", group="noise", typed=f"while :; do cat {self._flood.path}; printf . >> {self._notes}; done\r"
+        )
+        if not is_watched:
+            await viewers.leave("noise")
+        started, before = time.perf_counter(), self._notes.stat().st_size
+        yield
+        times = self._notes.stat().st_size - before
+        self.rates.append([times * self._flood.expected / _MB / (time.perf_counter() - started)])
+        if not is_watched:
+            await viewers.join("noise", server, [path])
+        await viewers.order("type", group="noise", typed="\x03")
+        await self._flood.to(viewers, "noise")
+        await viewers.leave("noise")
 
 
 async def measure_stuck(plan: Plan) -> list[Measurement]:

@@ -44,12 +44,14 @@ def repository_files() -> list[Path]:
 
 
 def text_files() -> list[tuple[str, str]]:
-    """The name and text of the files that people edit; recorded byte streams are not text."""
+    """The name and text of the files that people edit: not recorded byte streams, nor the built page."""
     found = []
     for path in repository_files():
         name = path.relative_to(ROOT).as_posix()
+        if name.startswith(("tests/data/", "src/hermitty/server/static/")):
+            continue
         content = path.read_bytes()
-        if content and b"\0" not in content and not name.startswith("tests/data/"):
+        if content and b"\0" not in content:
             found.append((name, content.decode("utf-8")))
     return found
 

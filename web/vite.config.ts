@@ -18,6 +18,8 @@ const SHIPPED = [
   ['@xterm/addon-web-links', 'LICENSE'],
   ['@xterm/addon-webgl', 'LICENSE'],
   ['dockview', 'LICENCE.md'],
+  ['asciinema-player', 'LICENSE'],
+  ['solid-js', 'LICENSE'],
   ['@fontsource/jetbrains-mono', 'LICENSE'],
 ] as const;
 

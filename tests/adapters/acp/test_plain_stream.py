@@ -44,7 +44,24 @@ def test_sequences_are_dropped_and_text_stays(output: bytes, text: str) -> None:
     assert plain(*(output[at : at + 1] for at in range(len(output)))) == text
 
 
-ALPHABET = [b"\x1b", b"[", b"]", b"P", b"\\", b"\r", b"\n", b"\x07", b"a", b"m", b"1", b";", b"\xe2", b"\x82", b"\xac", b"\xff"]
+ALPHABET = [
+    b"\x1b",
+    b"[",
+    b"]",
+    b"P",
+    b"\\",
+    b"\r",
+    b"\n",
+    b"\x07",
+    b"a",
+    b"m",
+    b"1",
+    b";",
+    b"\xe2",
+    b"\x82",
+    b"\xac",
+    b"\xff",
+]
 
 
 @given(st.lists(st.one_of(st.sampled_from(ALPHABET), st.binary(max_size=4))), st.data())

@@ -353,7 +353,9 @@ async def test_what_is_wrong_is_told_with_what_helps(connect: Connect, work: Pat
             client, "run", command="true", shell="nosuch"
         )
         assert "working directory" in await failure(client, "run", command="true", cwd="/nowhere/at/all")
-        assert "it was given up and nothing ran" in await failure(client, "run", command="echo 'open", cwd=str(work))
+        assert "it was given up and nothing ran" in await failure(
+            client, "run", command="echo 'open", cwd=str(work), yield_s=1
+        )
         assert "leave cwd, shell, env out" in await failure(
             client, "run", command="true", cwd=str(work), terminal_id=opened["id"]
         )

@@ -23,6 +23,7 @@ export class TopBar {
   });
   private readonly dot = h('span', { class: 'connection', role: 'status' });
   private readonly views = h('div', { class: 'topbar-views' });
+  private readonly allViews = iconButton('more', t.allViews, () => this.chooseView());
   private readonly palette = iconButton('command', t.palette, () => void runAction('palette'), shownKeys('Ctrl+Shift+P'));
 
   constructor(
@@ -36,6 +37,7 @@ export class TopBar {
       h('span', { class: 'spring' }),
       this.dot,
       this.views,
+      this.allViews,
       this.palette,
       iconButton('help', t.help, showHelp, shownKeys('Ctrl+Shift+Slash')),
       iconButton('sun', t.settings, showDisplaySettings),
@@ -56,6 +58,8 @@ export class TopBar {
     setAttributes(this.dot, { class: `connection ${stream}`, title: words });
     if (this.dot.childElementCount === 0) this.dot.append(h('span', { class: 'visually-hidden' }));
     setText(this.dot.firstElementChild as Element, words);
+    setAttributes(this.allViews, { 'aria-haspopup': 'menu' });
+    this.allViews.hidden = views.value.length === 0;
     this.palette.hidden = !actions.value.some((each) => each.id === 'palette');
     replace(this.views, views.value.filter((each) => each.order !== undefined).map((each) => this.viewButton(each.id)));
   }
@@ -68,6 +72,19 @@ export class TopBar {
     button.dataset['view'] = id;
     if (count > 0) button.append(h('span', { class: 'badge', 'aria-hidden': 'true' }, count > 99 ? '99+' : String(count)));
     return button;
+  }
+
+  private chooseView(): void {
+    openMenu(
+      this.allViews,
+      t.allViews,
+      views.value.map((view) => ({
+        label: view.title(),
+        icon: view.icon,
+        ...(view.keys?.[0] === undefined ? {} : { keys: shownKeys(view.keys[0]) }),
+        run: () => this.app.openView(view.id),
+      })),
+    );
   }
 
   private name(id: string): string {

@@ -65,6 +65,7 @@ const SHOWN: Record<string, string> = {
   Equal: '+',
   Minus: '−',
   Slash: '/',
+  Comma: ',',
   Enter: '↵',
 };
 

@@ -3,6 +3,7 @@
 What it does otherwise than the SDK's own:
 
 - `_meta` reaches a handler as the one argument `acp_meta`; it never overrides what was validated.
+- Parameters that run or change something are taken as they are, or refused; see `strict`.
 - `$/cancel_request` ends the wait for an answer, which is then error -32800.
 - Notifications are handled one after the other, in the order in which they came; a request begins when everything
   before it was handled. `settled` waits for that, for whoever got an answer.
@@ -18,7 +19,7 @@ from acp.connection import Connection, MethodHandler, StreamDirection, StreamEve
 from acp.exceptions import RequestError
 from pydantic import ValidationError
 
-from hermitty.adapters.acp import faults
+from hermitty.adapters.acp import faults, strict
 from hermitty.adapters.acp.frames import FrameTransport
 from hermitty.errors import HermittyError, TooLarge
 
@@ -178,6 +179,7 @@ def guarded(handler: MethodHandler) -> MethodHandler:
 
     async def handle(method: str, params: Any, is_notification: bool) -> Any:
         try:
+            strict.check(method, params)
             return await handler(method, nested_meta(params), is_notification)
         except RequestError:
             raise

@@ -23,7 +23,7 @@ async def wait_for(
     pattern: str | None = None,
     idle_s: float = 2.0,
 ) -> Waited:
-    """Wait, and say why the wait is over. A command that ends or asks for input ends every wait but the given time."""
+    """Wait, and say why the wait is over. The end of the command ends every wait, a question every one but `match`."""
     if until == "match" and not pattern:
         raise InvalidRequest("until is match: give the pattern to wait for")
     handle = known.handle
