@@ -52,7 +52,7 @@ _LIMIT_S = 180
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run the benchmarks and return the exit code."""
     parser = argparse.ArgumentParser(prog="python -m bench", description="Measure hermitty, the floor and the peers.")
-    parser.add_argument("--quick", action="store_true", help="smaller counts: about 30 seconds, more noise")
+    parser.add_argument("--quick", action="store_true", help="smaller counts: about a minute, more noise")
     names = [*BENCHMARKS, *_GROUPS]
     parser.add_argument("--only", action="append", choices=names, help="run only this one (may be repeated)")
     parser.add_argument("--strict", action="store_true", help="exit with 1 when a target is missed")

@@ -19,8 +19,8 @@ class Plan:
     process_rounds: int = 15
     text_rounds: int = 7
     text_bytes: int = 8_000_000
-    flood_rounds: int = 3
-    # To one viewer, and to ten. More of them get less, so that the slowest is done in time.
+    flood_rounds: int = 5
+    # To one viewer. Many get less, so that the slowest contender is done in time; rounds say more than bytes.
     flood_bytes: int = 100_000_000
     viewers: tuple[int, ...] = (1, 10, 50)
     keys_per_turn: int = 200

@@ -23,6 +23,7 @@ _MB = 1e6
 _BLOCK_BYTES = 1_000_000
 _WARM_UP_BYTES = 1_000_000
 _WARM_UP_KEYS = 20
+_PATIENCE_S = 30.0
 # How many times terminado's rate is wanted, by viewers.
 _TIMES_TERMINADO = {1: 1.0, 10: 4.0, 50: 8.0}
 _OF_RELAY = {1: 0.8}
@@ -71,7 +72,7 @@ async def measure_relay(plan: Plan) -> list[Measurement]:
         paths = {name: await server.open_terminal("flood") for name, server in servers.items()}
         small = Flood(directory / "small", min(plan.flood_bytes, _WARM_UP_BYTES))
         for each in plan.viewers:
-            flood = Flood(directory / "flood", plan.flood_bytes // max(1, each // 10))
+            flood = Flood(directory / "flood", plan.flood_bytes // max(1, each // 5))
             taking_part = {name: server for name, server in servers.items() if each == 1 or name != _UNRECORDED}
             for name, server in taking_part.items():
                 await viewers.join(name, server, [paths[name]] * each)
@@ -102,7 +103,7 @@ def _rates(viewers: int, expected: int, samples: dict[str, list[Flooded]]) -> li
     details: dict[str, float | int | str] = {
         "bytes": expected,
         "samples": count(ours),
-        "delivered": min(min(each.shares) for each in samples["hermitty"]),
+        "delivered": min(1.0, *(share for each in samples["hermitty"] for share in each.shares)),
         "viewers_that_skipped": sum(each.skipping for each in samples["hermitty"]),
     }
     if _UNRECORDED in rates:
@@ -196,7 +197,7 @@ async def _keys(plan: Plan, viewers: Viewers, groups: list[str]) -> dict[str, Ro
 
 
 class Noise:
-    """A terminal that prints a file again and again, and notes each time."""
+    """A terminal that prints a file again and again as long as its notes are there, and notes each time."""
 
     def __init__(self, flood: Flood) -> None:
         self._flood = flood
@@ -210,20 +211,29 @@ class Noise:
         await viewers.join("noise", server, [path])
         await self._flood.to(viewers, "noise")
         self._notes.write_bytes(b"")
-        await viewers.order(
-            "type", group="noise", typed=f"while :; do cat {self._flood.path}; printf . >> {self._notes}; done\r"
-        )
+        notes = self._notes
+        line = f"while [ -e {notes} ]; do cat {self._flood.path}; [ -e {notes} ] && printf . >> {notes}; done"
+        await viewers.order("type", group="noise", typed=f"{line}\r")
+        # A connection that is closed with unread output takes what was typed with it, unless that has arrived.
+        await self._printed_once_more()
         if not is_watched:
             await viewers.leave("noise")
+            await self._printed_once_more()
         started, before = time.perf_counter(), self._notes.stat().st_size
         yield
         times = self._notes.stat().st_size - before
         self.rates.append([times * self._flood.expected / _MB / (time.perf_counter() - started)])
         if not is_watched:
             await viewers.join("noise", server, [path])
-        await viewers.order("type", group="noise", typed="\x03")
+        self._notes.unlink()
         await self._flood.to(viewers, "noise")
         await viewers.leave("noise")
+
+    async def _printed_once_more(self) -> None:
+        before = self._notes.stat().st_size
+        async with asyncio.timeout(_PATIENCE_S):
+            while self._notes.stat().st_size == before:
+                await asyncio.sleep(0.005)
 
 
 async def measure_stuck(plan: Plan) -> list[Measurement]:

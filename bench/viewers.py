@@ -122,9 +122,10 @@ class Watcher:
 class Room:
     """Everybody who watches, in groups."""
 
-    def __init__(self) -> None:
+    def __init__(self, orders: int) -> None:
         self._groups: dict[str, list[Watcher]] = {}
         self._selector = selectors.DefaultSelector()
+        self._selector.register(orders, selectors.EVENT_READ)
         self._readers: set[Watcher] = set()
         self._beat_at = time.monotonic() + _BEAT_S
 
@@ -232,30 +233,30 @@ class Room:
 
     # Waiting.
 
-    def idle(self, until_readable: int) -> None:
-        """Read and drop what comes, until there is something to read elsewhere."""
-        self._selector.register(until_readable, selectors.EVENT_READ)
+    def idle(self) -> None:
+        """Read and drop what comes, until there is an order, or the end of them."""
         while not self._pump():
             pass
-        self._selector.unregister(until_readable)
 
     def _pump_until(self, is_done: Callable[[], bool]) -> None:
         while not is_done():
-            self._pump()
+            if self._pump():
+                # Orders come one at a time: this is their end, and nobody waits for an answer any more.
+                raise SystemExit(1)
 
     def _pump(self) -> bool:
-        """Wait, read once from each viewer that has something, and tell whether there is something elsewhere."""
-        is_elsewhere = False
+        """Wait, read once from each viewer that has something, and tell whether there is an order."""
+        is_ordered = False
         for key, _ in self._selector.select(_BEAT_S):
             if key.data is None:
-                is_elsewhere = True
+                is_ordered = True
             else:
                 key.data.read()
         if time.monotonic() > self._beat_at:
             self._beat_at = time.monotonic() + _BEAT_S
             for watcher in self._readers:
                 watcher.beat()
-        return is_elsewhere
+        return is_ordered
 
 
 def received(connection: socket.socket) -> bytes:
@@ -278,10 +279,10 @@ def _whole_answer(connection: socket.socket) -> bytes:
 
 
 def _main() -> int:
-    room = Room()
+    room = Room(orders=0)
     line = b""
     while True:
-        room.idle(0)
+        room.idle()
         read = os.read(0, _READ_BYTES)
         if not read:
             return 0

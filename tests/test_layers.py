@@ -50,7 +50,7 @@ THIRD_PARTY: dict[str, AbstractSet[str]] = {
     "pty": {"winpty"},
     "config": {"platformdirs"},
     "runtime": {"platformdirs"},
-    "cli": {"platformdirs", "uvloop"},
+    "cli": {"aiohttp", "platformdirs", "uvloop"},
     "server": {"aiohttp", "msgspec", "uvloop", "yarl"},
     "client": {"aiohttp"},
     "adapters": {"acp", "aiohttp", "anyio", "mcp", "pydantic", "starlette"},

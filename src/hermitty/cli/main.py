@@ -6,6 +6,7 @@ import os
 import sys
 from collections.abc import Sequence
 
+from hermitty.cli.acp_options import add_acp
 from hermitty.cli.host import add_host
 from hermitty.cli.mcp_options import add_mcp
 from hermitty.cli.play_options import add_play
@@ -86,6 +87,7 @@ def parser() -> argparse.ArgumentParser:
     _add_check(commands)
     add_rules(commands)
     add_approvals(commands)
+    add_acp(commands)
     add_host(commands)
     add_mcp(commands)
     add_play(commands)
@@ -192,6 +194,10 @@ def _dispatch(options: argparse.Namespace) -> int:
         from hermitty.cli.mcp import serve_mcp
 
         return serve_mcp(options)
+    if options.subcommand == "acp":
+        from hermitty.cli.acp import run_acp
+
+        return run_acp(options)
     if options.subcommand == "host":
         from hermitty.cli.host import manage_host
 

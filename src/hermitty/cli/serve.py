@@ -11,6 +11,7 @@ from hermitty.host.control import host_status
 from hermitty.runtime.places import STATE_VARIABLE, find_places
 
 try:
+    from hermitty.cli.mounted_mcp import mount_mcp
     from hermitty.server.serving import Options, Serving, serve_until_stopped
 except ImportError as exc:
     raise NotSupported(f"the server needs more packages ({exc.name} is missing); install hermitty[server]") from exc
@@ -40,7 +41,7 @@ def run_server(options: argparse.Namespace) -> int:
 
             webbrowser.open(server.address)
 
-    serve_until_stopped(chosen, ready)
+    serve_until_stopped(chosen, ready, mount_mcp)
     _tell_what_goes_on()
     return 0
 

@@ -58,6 +58,8 @@ _PROMPT_TIMEOUT_S = 30.0
 _SENTINEL_LOOK_S = 0.02
 # So long may viewers take to come back after the end of a server.
 _VIEWERS_BACK_S = 3.0
+# How long a shell may take to give up a line that is not complete, before it is told once more.
+_BREAK_OFF_S = (0.1, 0.2, 0.4, 0.8, 1.6)
 _REPLACED = "the shell was replaced by another program (exec), and the terminal will end with it"
 
 
@@ -539,7 +541,15 @@ class Terminal:
             case shell.MoreInputWanted():
                 if self.current is not None:
                     self.current.reject_incomplete()
-                    self.type(b"\x03")
+                    self.spawn(self._break_off(self.current))
+
+    async def _break_off(self, command: Command) -> None:
+        """Break off a line that is not complete. A shell that is about to read may miss the key: it gets another."""
+        for within_s in _BREAK_OFF_S:
+            if not command.is_running or self.tracker.phase is not shell.Phase.CONTINUATION or not self.is_open:
+                return
+            self.type(b"\x03")
+            await command.ended(within_s)
 
     def _prompted(self) -> None:
         self.typed_prompts = max(0, self.typed_prompts - 1)

@@ -66,6 +66,8 @@ class Serving:
         return f"{self.url}/?token={self.token}"
 
 
+# Adds to the application of a server before it starts.
+Extend = Callable[[web.Application], None]
 # Makes the runtime of a server. What it does when the server ends is the runtime's own decision.
 BuildRuntime = Callable[[SettingsPlace], Runtime | Awaitable[Runtime]]
 
@@ -91,6 +93,7 @@ async def serving(
     places: Places | None = None,
     settings: SettingsPlace | None = None,
     make_runtime: BuildRuntime = in_process,
+    extend: Extend | None = None,
 ) -> AsyncIterator[Serving]:
     """Serve as long as the context is open. At its end requests are answered, everybody is told, commands are left."""
     places = places or find_places()
@@ -124,6 +127,8 @@ async def serving(
         made = make_runtime(settings)
         runtime = await made if inspect.isawaitable(made) else made
         app = await stack.enter_async_context(_application(runtime, settings, state, guard, places))
+        if extend is not None:
+            extend(app)
         runner = web.AppRunner(app, access_log=None, shutdown_timeout=_LAST_REQUESTS_S)
         await runner.setup()
         stack.push_async_callback(runner.cleanup)
@@ -145,16 +150,22 @@ async def serving(
         yield Serving(url, token, port, app, moved_from)
 
 
-async def serve(options: Options, ready: Callable[[Serving], None], *, make_runtime: BuildRuntime = in_process) -> None:
+async def serve(
+    options: Options,
+    ready: Callable[[Serving], None],
+    *,
+    make_runtime: BuildRuntime = in_process,
+    extend: Extend | None = None,
+) -> None:
     """Serve until somebody says that it is enough (SIGINT, SIGTERM)."""
     enough = asyncio.Event()
     with _signals(enough.set):
-        async with serving(options, make_runtime=make_runtime) as server:
+        async with serving(options, make_runtime=make_runtime, extend=extend) as server:
             ready(server)
             await enough.wait()
 
 
-def serve_until_stopped(options: Options, ready: Callable[[Serving], None]) -> None:
+def serve_until_stopped(options: Options, ready: Callable[[Serving], None], extend: Extend | None = None) -> None:
     """Serve in an event loop of its own: the fast one, where it is installed."""
     make_loop: Callable[[], asyncio.AbstractEventLoop] = asyncio.new_event_loop
     with contextlib.suppress(ImportError):
@@ -162,7 +173,7 @@ def serve_until_stopped(options: Options, ready: Callable[[Serving], None]) -> N
 
         make_loop = uvloop.new_event_loop
     with asyncio.Runner(loop_factory=make_loop) as runner:
-        runner.run(serve(options, ready, make_runtime=durable))
+        runner.run(serve(options, ready, make_runtime=durable, extend=extend))
 
 
 @asynccontextmanager

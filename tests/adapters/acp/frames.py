@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import Any, Literal
 
 from acp.connection import StreamDirection, StreamEvent
-from jsonschema import Draft202012Validator
+from jsonschema import Draft202012Validator  # type: ignore[import-untyped]
 
 SCHEMA = json.loads((Path(__file__).parent / "schema" / "v1.json").read_text())
 _DEFINITIONS: dict[str, Any] = SCHEMA["$defs"]

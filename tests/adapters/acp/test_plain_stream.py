@@ -71,7 +71,7 @@ def test_any_cut_gives_the_same_text_and_it_only_grows(pieces: list[bytes], data
     chunks = [output[start:end] for start, end in zip([0, *cuts], [*cuts, len(output)], strict=True)]
     text = plain(*chunks)
     assert text == plain(output)
-    assert not any(char < " " and char not in "\n\t" or "\x7f" <= char <= "\x9f" for char in text)
+    assert not any((char < " " and char not in "\n\t") or "\x7f" <= char <= "\x9f" for char in text)
 
 
 @pytest.mark.parametrize("limit", range(17))

@@ -24,12 +24,31 @@ _READ_BYTES = 64 * 1024
 _LEAVE_S = 2.0
 _TERMINATE_S = 2.0
 _KILL_S = 5.0
+_LAST_WORDS_S = 0.2
+
+
+class _Protocol(asyncio.subprocess.SubprocessStreamProtocol):
+    """Tells of the end of a process, also when a child of it still holds its streams."""
+
+    def __init__(self, loop: asyncio.AbstractEventLoop) -> None:
+        super().__init__(limit=_READ_BYTES, loop=loop)
+        self.exited = asyncio.Event()
+
+    def process_exited(self) -> None:
+        super().process_exited()
+        self.exited.set()
 
 
 class AgentProcess:
     """An agent that was started. `end` it, whatever happens."""
 
-    def __init__(self, process: asyncio.subprocess.Process, transport: asyncio.SubprocessTransport, owner: str) -> None:
+    def __init__(
+        self,
+        process: asyncio.subprocess.Process,
+        transport: asyncio.SubprocessTransport,
+        exited: asyncio.Event,
+        owner: str,
+    ) -> None:
         assert process.stdin is not None
         assert process.stdout is not None
         assert process.stderr is not None
@@ -38,6 +57,7 @@ class AgentProcess:
         self.pid = process.pid
         self._process = process
         self._transport = transport
+        self._exited = exited
         self._owner = owner
         self._stderr = TailText(_STDERR_BYTES)
         self._draining = asyncio.get_running_loop().create_task(self._drain(process.stderr))
@@ -57,7 +77,7 @@ class AgentProcess:
         loop = asyncio.get_running_loop()
         try:
             transport, protocol = await loop.subprocess_exec(
-                lambda: asyncio.subprocess.SubprocessStreamProtocol(limit=_READ_BYTES, loop=loop),
+                lambda: _Protocol(loop),
                 *argv,
                 stdin=asyncio.subprocess.PIPE,
                 stdout=asyncio.subprocess.PIPE,
@@ -69,7 +89,7 @@ class AgentProcess:
         except (OSError, ValueError) as exc:
             problem = exc.strerror if isinstance(exc, OSError) and exc.strerror else str(exc)
             raise AgentFailed(f"the agent {argv[0]!r} cannot be started: {problem}") from exc
-        return cls(asyncio.subprocess.Process(transport, protocol, loop), transport, owner)
+        return cls(asyncio.subprocess.Process(transport, protocol, loop), transport, protocol.exited, owner)
 
     @property
     def exit_code(self) -> int | None:
@@ -86,11 +106,10 @@ class AgentProcess:
         """Return how much it wrote to standard error."""
         return self._stderr.total_bytes
 
-    async def wait(self) -> int:
-        """Wait for its end, and for the rest of its standard error if nobody else holds that open."""
-        code = await self._process.wait()
-        await asyncio.wait({self._draining}, timeout=0.2)
-        return code
+    async def wait(self) -> None:
+        """Wait for its end, and a moment for the rest of its standard error, which a child may hold open."""
+        await self._exited.wait()
+        await asyncio.wait({self._draining}, timeout=_LAST_WORDS_S)
 
     async def end(self) -> None:
         """End it and everything it started: by the end of its input, by SIGTERM, by SIGKILL."""
@@ -105,8 +124,8 @@ class AgentProcess:
     async def _is_over(self, within_s: float) -> bool:
         with contextlib.suppress(TimeoutError):
             async with asyncio.timeout(within_s):
-                await self._process.wait()
-        return self._process.returncode is not None
+                await self._exited.wait()
+        return self._exited.is_set()
 
     async def _kill(self) -> None:
         loop = asyncio.get_running_loop()

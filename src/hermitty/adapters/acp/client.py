@@ -23,9 +23,9 @@ from hermitty.adapters.acp.agent_process import AgentProcess
 from hermitty.adapters.acp.audience import Listener, NoListener, Offers
 from hermitty.adapters.acp.connection import AcpConnection, Observer
 from hermitty.adapters.acp.files import AcpFiles
-from hermitty.adapters.acp.frames import FrameTransport
+from hermitty.adapters.acp.frames import MAX_FRAME_BYTES, FrameTransport
 from hermitty.adapters.acp.permissions import Option, Permissions, chosen, granted, options_of
-from hermitty.adapters.acp.terminals import AcpTerminals
+from hermitty.adapters.acp.terminals import AcpTerminals, Exit, Shown
 from hermitty.adapters.acp.updates import SessionState, ToolCall, merged
 from hermitty.errors import AgentFailed, InvalidRequest, NotSupported
 from hermitty.runtime.api import Runtime
@@ -75,15 +75,16 @@ class AcpClient:
 
     async def initialize(self) -> None:
         """Agree on a version. Raises NotSupported if the agent wants another one."""
-        async with asyncio.timeout(_HELLO_S):
-            self.agent = await self._request(
-                "initialize",
-                {
-                    "protocolVersion": PROTOCOL_VERSION,
-                    "clientCapabilities": self._offers.capabilities(),
-                    "clientInfo": {"name": "hermitty", "title": "hermitty", "version": __version__},
-                },
-            )
+        hello = {
+            "protocolVersion": PROTOCOL_VERSION,
+            "clientCapabilities": self._offers.capabilities(),
+            "clientInfo": {"name": "hermitty", "title": "hermitty", "version": __version__},
+        }
+        try:
+            async with asyncio.timeout(_HELLO_S):
+                self.agent = await self._request("initialize", hello)
+        except TimeoutError as exc:
+            raise AgentFailed(f"the agent did not answer initialize within {_HELLO_S:.0f} s") from exc
         version = self.agent.get("protocolVersion")
         if version != PROTOCOL_VERSION:
             raise NotSupported(
@@ -160,6 +161,19 @@ class AcpClient:
         if session_id not in self._states and len(self._states) >= _SESSIONS:
             self._states.pop(next(iter(self._states)))
         return self._states.setdefault(session_id, SessionState())
+
+    async def wait_for_end(self) -> AgentFailed:
+        """Wait until the agent is gone, and return what is known about that."""
+        await self._connection.ended.wait()
+        return await self._explained("anything more")
+
+    def shown(self, session_id: str, terminal_id: str) -> Shown | None:
+        """Return what a terminal shows: one of ours, or one that the agent told of."""
+        display = self.state(session_id).displays.get(terminal_id)
+        if display is None:
+            return self.terminals.shown(terminal_id)
+        ended = Exit(display.exit_code, display.signal) if display.has_ended else None
+        return Shown("", display.tail.text(), display.tail.is_truncated, ended)
 
     async def aclose(self) -> None:
         """End the sessions and the connection."""
@@ -310,11 +324,12 @@ async def running_agent(
     offers: Offers | None = None,
     listener: Listener | None = None,
     observers: list[Observer] | None = None,
+    max_frame_bytes: int = MAX_FRAME_BYTES,
 ) -> AsyncIterator[AcpClient]:
     """Start an agent and say hello to it. Raises AgentFailed."""
     process = await AgentProcess.start(argv, cwd=cwd, env=env)
     try:
-        transport = FrameTransport(process.reader, process.writer)
+        transport = FrameTransport(process.reader, process.writer, max_frame_bytes=max_frame_bytes)
         async with connected(
             runtime, transport, offers=offers, listener=listener, observers=observers, process=process
         ) as client:

@@ -95,7 +95,7 @@ class AcpConnection(Connection):
         self._handle_response(message)
 
     def _cancel(self, params: object) -> None:
-        if not isinstance(params, dict) or not _is_id(params.get("requestId")):
+        if not isinstance(params, dict) or "requestId" not in params or not _is_id(params["requestId"]):
             return
         key = _key(params["requestId"])
         task = self._running.get(key)

@@ -5,8 +5,10 @@ are followed first, and what they lead to is what is judged, shown and opened.
 """
 
 import asyncio
+import errno
 import os
-from typing import Any
+import stat
+from typing import BinaryIO
 
 from acp.schema import ReadTextFileResponse, WriteTextFileResponse
 
@@ -71,10 +73,13 @@ def _write(path: str, content: str) -> None:
         raise _failed(path, exc) from exc
 
 
-def _opened(path: str, flags: int) -> Any:
+def _opened(path: str, flags: int) -> BinaryIO:
     # A link that was put there since the question leads nowhere; a pipe keeps nobody waiting.
     descriptor = os.open(path, flags | os.O_CLOEXEC | getattr(os, "O_NOFOLLOW", 0), 0o666)
-    return open(descriptor, "rb" if not flags & os.O_WRONLY else "wb")
+    if not stat.S_ISREG(os.fstat(descriptor).st_mode):
+        os.close(descriptor)
+        raise OSError(errno.EINVAL, "it is no file")
+    return os.fdopen(descriptor, "wb" if flags & os.O_WRONLY else "rb")
 
 
 def _failed(path: str, exc: OSError) -> faults.RequestError:

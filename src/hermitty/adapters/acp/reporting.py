@@ -11,6 +11,7 @@ text when the command is over.
 import asyncio
 import codecs
 import secrets
+import shlex
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
@@ -76,7 +77,7 @@ class CommandReporter:
         tool_call_id: str | None = None,
     ) -> Reported:
         """Run a line of the shell, or a program with its arguments, to its end. Cancelling kills it."""
-        line = command if isinstance(command, str) else " ".join(command)
+        line = command if isinstance(command, str) else shlex.join(command)
         call_id = tool_call_id or f"call_{secrets.token_hex(8)}"
         call = _Call(self._client, session_id, call_id, title or line, {"command": command, "cwd": cwd})
         try:

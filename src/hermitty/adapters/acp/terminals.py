@@ -14,6 +14,7 @@ import asyncio
 import contextlib
 import os
 import secrets
+import shlex
 from collections import OrderedDict
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass, field
@@ -226,7 +227,7 @@ class AcpTerminals:
                 f"a session can have {self._limits.terminals_per_session} terminals; release those that are over"
             )
         wanted = self._limits.default_bytes if output_byte_limit is None else output_byte_limit
-        line = " ".join([command, *(args or ())])
+        line = shlex.join([command, *args]) if args else command
         terminal = _Terminal(session, line, min(wanted, self._limits.ceiling_bytes))
         command_id = new_command_id()
         await self._started(
