@@ -7,11 +7,11 @@ import tempfile
 import time
 from pathlib import Path
 
+from bench.flood import Flood
 from bench.machine import proportional_bytes, say
 from bench.plan import Plan
 from bench.report import Measurement, at_most, count, median, percentile
 from bench.samples import coloured_lines
-from bench.serve_flow import Flood
 from bench.serving import (
     Server,
     Viewers,
@@ -19,10 +19,8 @@ from bench.serving import (
     ending_with,
     hermitty_server,
     http_request,
-    let_echo,
     resident_bytes,
 )
-from hermitty.host.control import host_status
 
 _MS = 1000.0
 _KB = 1000.0
@@ -73,7 +71,7 @@ async def measure_attach(plan: Plan) -> list[Measurement]:
             file.write_bytes(data)
             await viewers.join(metric, server, [path])
             # Cleared first: lines of the prompt would push the first ones off.
-            await let_echo(viewers, metric, f"clear; cat {file}", 1)
+            await viewers.let_echo(metric, f"clear; cat {file}")
             asked = {"group": metric, "port": server.port, "path": path, "token": server.token}
             await viewers.order("attach", **asked, count=_WARM_UP)
             seen = await viewers.order("attach", **asked, count=plan.attaches)
@@ -135,11 +133,8 @@ async def measure_many(plan: Plan) -> list[Measurement]:
 
 
 def _memory(server: Server) -> dict[str, int | None]:
-    status = host_status(server.state) if server.state else None
-    return {
-        "server": resident_bytes(server.pid),
-        "host": proportional_bytes(status.welcome.pid) if status else None,
-    }
+    host = server.host
+    return {"server": resident_bytes(server.pid), "host": None if host is None else proportional_bytes(host)}
 
 
 async def _open(server: Server, name: str, amount: int) -> list[str]:

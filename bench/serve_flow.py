@@ -7,58 +7,21 @@ time ends when the last viewer has the end of it. Rates count what the terminal 
 import asyncio
 import contextlib
 import tempfile
-import time
-from collections.abc import AsyncIterator
-from itertools import count as numbers
 from pathlib import Path
 
-from bench.drain import write_repeatedly
+from bench.flood import BLOCK_BYTES, Flood, Flooded, Noise
 from bench.plan import Plan
 from bench.report import Measurement, Rounds, at_least, at_most, count, median, percentile, ratio
-from bench.samples import log_lines
-from bench.serving import Server, Viewers, contenders, ending_with, hermitty_server, let_echo, resident_bytes
+from bench.serving import Server, Viewers, contenders, hermitty_server, resident_bytes
 
 _MS = 1000.0
 _MB = 1e6
-_BLOCK_BYTES = 1_000_000
 _WARM_UP_BYTES = 1_000_000
 _WARM_UP_KEYS = 20
-_PATIENCE_S = 30.0
 # How many times terminado's rate is wanted, by viewers.
 _TIMES_TERMINADO = {1: 1.0, 10: 4.0, 50: 8.0}
 _OF_RELAY = {1: 0.8}
 _UNRECORDED = "hermitty_unrecorded"
-
-_markers = numbers(1)
-
-
-class Flood:
-    """A file to be printed, and what a terminal makes of it."""
-
-    def __init__(self, path: Path, size: int) -> None:
-        self.path = path
-        self.expected = write_repeatedly(path, log_lines(min(size, _BLOCK_BYTES)), size)
-
-    async def to(self, viewers: Viewers, group: str, *, frames: bool = False) -> "Flooded":
-        """Print it to a group of viewers."""
-        typed, marker = ending_with(f"cat {self.path}", next(_markers))
-        seen = await viewers.order("flood", group=group, typed=typed, marker=marker, frames=frames)
-        got = seen["payload"] if frames else seen["received"]
-        return Flooded(seen["seconds"], [each / self.expected for each in got], seen["resets"])
-
-
-class Flooded:
-    """What became of it: seconds, the share that each viewer got, and how often frames say that output was skipped."""
-
-    def __init__(self, seconds: float, shares: list[float], resets: int) -> None:
-        self.seconds = seconds
-        self.shares = shares
-        self.resets = resets
-
-    @property
-    def skipping(self) -> int:
-        """How many viewers did not get everything."""
-        return sum(share < 1 for share in self.shares)
 
 
 async def measure_relay(plan: Plan) -> list[Measurement]:
@@ -80,7 +43,7 @@ async def measure_relay(plan: Plan) -> list[Measurement]:
             samples: dict[str, list[Flooded]] = {name: [] for name in taking_part}
             for number in range(plan.flood_rounds):
                 for name in _in_turn(list(taking_part), number):
-                    samples[name].append(flooded := await flood.to(viewers, name))
+                    samples[name].append(flooded := await flood.to(viewers, name, by=servers[name]))
                     if servers[name].name != "hermitty":
                         _check(servers[name], flooded)
             for name in taking_part:
@@ -108,6 +71,10 @@ def _rates(viewers: int, expected: int, samples: dict[str, list[Flooded]]) -> li
     }
     if _UNRECORDED in rates:
         details |= {"unrecorded": median(rates[_UNRECORDED]), "unrecorded_ratio": ratio(rates[_UNRECORDED], floor)}
+    for name, detail in (("hermitty", "processor_ms_per_mb"), ("floor", "floor_processor_ms_per_mb")):
+        spent = [each.processor_s for each in samples[name] if each.processor_s is not None]
+        if spent:
+            details[detail] = median([spent]) * _MS / (expected / _MB)
     peers = {"terminado": median(rates["terminado"])} if "terminado" in rates else {}
     found = [
         Measurement(
@@ -132,14 +99,14 @@ async def measure_echo(plan: Plan) -> list[Measurement]:
     """Measure how long a key takes to come back, alone and while another terminal of the server floods."""
     async with contextlib.AsyncExitStack() as stack:
         directory = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="bench-echo-")))
-        flood = Flood(directory / "noise", min(plan.flood_bytes, _BLOCK_BYTES))
+        flood = Flood(directory / "noise", min(plan.flood_bytes, BLOCK_BYTES))
         servers = {name: await stack.enter_async_context(start()) for name, start in contenders().items()}
         typing = await stack.enter_async_context(Viewers())
         # In another process: what it reads must not delay the keys.
         watching = await stack.enter_async_context(Viewers())
         for name, server in servers.items():
             await typing.join(name, server, [await server.open_terminal("keys")])
-            await let_echo(typing, name, "true", next(_markers))
+            await typing.let_echo(name, "true")
             await typing.order("keys", group=name, count=_WARM_UP_KEYS)
         alone = await _keys(plan, typing, list(servers))
         flooded: dict[str, dict[str, Rounds]] = {}
@@ -194,46 +161,6 @@ async def _keys(plan: Plan, viewers: Viewers, groups: list[str]) -> dict[str, Ro
         for group in _in_turn(groups, number):
             found[group].append(await viewers.order("keys", group=group, count=plan.keys_per_turn))
     return dict(found)
-
-
-class Noise:
-    """A terminal that prints a file again and again as long as its notes are there, and notes each time."""
-
-    def __init__(self, flood: Flood) -> None:
-        self._flood = flood
-        self._notes = flood.path.with_suffix(".times")
-        self.rates: list[list[float]] = []  # MB/s
-
-    @contextlib.asynccontextmanager
-    async def to(self, viewers: Viewers, server: Server, *, is_watched: bool) -> AsyncIterator[None]:
-        """Print as long as the context is open, to one viewer or to nobody."""
-        path = await server.open_terminal("noise")
-        await viewers.join("noise", server, [path])
-        await self._flood.to(viewers, "noise")
-        self._notes.write_bytes(b"")
-        notes = self._notes
-        line = f"while [ -e {notes} ]; do cat {self._flood.path}; [ -e {notes} ] && printf . >> {notes}; done"
-        await viewers.order("type", group="noise", typed=f"{line}\r")
-        # A connection that is closed with unread output takes what was typed with it, unless that has arrived.
-        await self._printed_once_more()
-        if not is_watched:
-            await viewers.leave("noise")
-            await self._printed_once_more()
-        started, before = time.perf_counter(), self._notes.stat().st_size
-        yield
-        times = self._notes.stat().st_size - before
-        self.rates.append([times * self._flood.expected / _MB / (time.perf_counter() - started)])
-        if not is_watched:
-            await viewers.join("noise", server, [path])
-        self._notes.unlink()
-        await self._flood.to(viewers, "noise")
-        await viewers.leave("noise")
-
-    async def _printed_once_more(self) -> None:
-        before = self._notes.stat().st_size
-        async with asyncio.timeout(_PATIENCE_S):
-            while self._notes.stat().st_size == before:
-                await asyncio.sleep(0.005)
 
 
 async def measure_stuck(plan: Plan) -> list[Measurement]:

@@ -8,6 +8,7 @@ import asyncio
 import contextlib
 import http.client
 import importlib.util
+import itertools
 import json
 import os
 import sys
@@ -18,7 +19,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Self
 
-from bench.machine import proportional_bytes, say
+from bench.machine import processor_seconds, proportional_bytes, say
 from hermitty.host.control import host_status, stop_host
 
 _TOKEN = "a-token-for-benchmarks-0123456789abcdef"
@@ -36,7 +37,7 @@ class Server:
     pid: int
     port: int
     token: str | None = None
-    state: Path | None = None
+    host: int | None = None  # the process that owns the PTYs, if it is another one
     speaks_json: bool = False
 
     async def open_terminal(self, name: str, **fields: Any) -> str:
@@ -55,11 +56,13 @@ class Server:
         The output that a host holds is in files, which the server has mapped: they count there.
         """
         resident = resident_bytes(self.pid)
-        if self.state is None or resident is None:
-            return resident
-        status = host_status(self.state)
-        held = proportional_bytes(status.welcome.pid) if status else 0
-        return None if held is None else resident + held
+        held = proportional_bytes(self.host) if self.host is not None else 0
+        return None if resident is None or held is None else resident + held
+
+    def processor_seconds(self) -> float | None:
+        """Return the processor time of the main threads of the server and its host."""
+        spent = [processor_seconds(pid) for pid in (self.pid, self.host) if pid is not None]
+        return None if None in spent else sum(each or 0 for each in spent)
 
     def _ask(self, method: str, path: str, value: object) -> Any:
         connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=_START_S)
@@ -116,7 +119,8 @@ async def hermitty_server(**settings: str) -> AsyncIterator[Server]:
             async with _process("hermitty.cli.main", "serve", "--port", "0", environment=environment) as process:
                 line = await _first_line(process)
                 port = int(line.partition("127.0.0.1:")[2].partition("/")[0])
-                yield Server("hermitty", process.pid, port, _TOKEN, state)
+                status = await asyncio.to_thread(host_status, state)
+                yield Server("hermitty", process.pid, port, _TOKEN, status.welcome.pid if status else None)
         finally:
             await asyncio.to_thread(stop_host, state)
 
@@ -140,6 +144,7 @@ class Viewers:
 
     def __init__(self) -> None:
         self._stack = contextlib.AsyncExitStack()
+        self._numbers = itertools.count(1)
         self._process: asyncio.subprocess.Process
 
     async def __aenter__(self) -> Self:
@@ -157,6 +162,16 @@ class Viewers:
     async def leave(self, group: str) -> None:
         """Let the viewers of a group go."""
         await self.order("leave", group=group)
+
+    def ending_with(self, line: str) -> tuple[str, str]:
+        """Return what to type so that a command line ends with a marker of its own, and the marker."""
+        return ending_with(line, next(self._numbers))
+
+    async def let_echo(self, group: str, line: str) -> None:
+        """Run a command line, and then let the kernel echo each key, and nothing else print anything."""
+        typed, marker = self.ending_with(f"stty -icanon; {line}")
+        typed = typed.replace("\r", "; cat > /dev/null\r")
+        await self.order("flood", group=group, typed=typed, marker=marker, frames=True)
 
     async def order(self, do: str, **fields: Any) -> Any:
         """Have something done, and return what is answered."""
@@ -176,13 +191,6 @@ def ending_with(line: str, number: int) -> tuple[str, str]:
     What is echoed differs from what is printed. It is printed twice: a frame may end in the midst of one.
     """
     return f"{line}; printf 'end_%s_ end_%s_\\n' {number} {number}\r", f"end_{number}_"
-
-
-async def let_echo(viewers: Viewers, group: str, line: str, number: int) -> None:
-    """Run a command line, and then let the kernel echo each key, and nothing else print anything."""
-    typed, marker = ending_with(f"stty -icanon; {line}", number)
-    typed = typed.replace("\r", "; cat > /dev/null\r")
-    await viewers.order("flood", group=group, typed=typed, marker=marker, frames=True)
 
 
 @contextlib.asynccontextmanager

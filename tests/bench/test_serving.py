@@ -7,10 +7,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from bench.flood import Flood, Flooded
 from bench.plan import Plan
 from bench.report import Measurement
 from bench.serve_costs import colourful_screen, measure_api, measure_attach, measure_many, measure_memory
-from bench.serve_flow import Flood, Flooded, measure_echo, measure_relay, measure_stuck
+from bench.serve_flow import measure_echo, measure_relay, measure_stuck
 from bench.serving import Viewers, ending_with, relay_server, terminado_server
 from bench.websockets import BINARY, PONG, TEXT, Frames, accept_answer, client_frame, server_frame
 

@@ -157,7 +157,7 @@ def test_without_room_bytes_wait_in_order(tmp_path: Path, monkeypatch: pytest.Mo
 
 
 @pytest.mark.parametrize(
-    ("asked", "size"), [(0, 1024 * 1024), (1024 * 1024 + 1, 1028 * 1024), (2**40, 256 * 1024 * 1024)]
+    ("asked", "size"), [(0, 512 * 1024), (1024 * 1024 + 1, 1028 * 1024), (2**40, 256 * 1024 * 1024)]
 )
 def test_rings_have_a_least_and_a_largest_size(asked: int, size: int) -> None:
     geometry = Geometry.keeping(asked)

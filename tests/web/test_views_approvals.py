@@ -56,7 +56,8 @@ def running(server: Client, command: str, work: Path, session: str = "fix-42") -
 
 def card(person: Person, text: str) -> Locator:
     """The question about a command."""
-    return person.page.locator(".ask:not(.over)", has=person.page.locator(".ask-command", has_text=text))
+    found = person.page.locator(".ask:not(.over)", has=person.page.locator(".ask-command", has_text=text))
+    return found.filter(visible=True)
 
 
 async def open_view(person: Person, place: str) -> None:
@@ -120,9 +121,7 @@ async def test_a_question_is_skipped_with_a_note(ann: Person, asking: Client, wo
     assert "das ist später dran" in skipped.json["error"]["message"]
 
 
-async def test_an_answer_for_the_session_is_a_rule_that_can_be_removed(
-    ann: Person, asking: Client, work: Path
-) -> None:
+async def test_an_answer_for_the_session_is_a_rule_that_can_be_removed(ann: Person, asking: Client, work: Path) -> None:
     with running(asking, "touch made", work) as answer:
         asked = card(ann, "touch made")
         await expect(asked).to_be_visible(timeout=PATIENCE_MS)

@@ -25,6 +25,8 @@ from hermitty.adapters.acp.updates import (
 _HARMFUL = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069\ud800-\udfff]")
 _TAIL_LINES = 10
 _LINE_CHARACTERS = 500
+# How many tool calls are remembered as shown.
+_CALLS = 1000
 
 # What a tool call does, while it does and after it did.
 _WORDS: Mapping[str, tuple[str, str]] = {
@@ -160,6 +162,8 @@ class TextView:
         if call.is_over and before != call.status:
             self._lines(done_lines(call, lambda terminal_id: self._find(session_id, terminal_id)))
         self._told[call.id] = call.status
+        if len(self._told) > _CALLS:
+            del self._told[next(iter(self._told))]
 
     def _say(self, speaker: str, stream: TextIO, text: str) -> None:
         if not text:

@@ -10,8 +10,10 @@ import signal
 import sys
 from collections.abc import AsyncIterator, Callable
 from pathlib import Path
+from urllib.parse import urlsplit
 
-from hermitty.errors import InvalidRequest, NotSupported, UnsafeAddress
+from hermitty.client.finding import ServerAddress, find_server
+from hermitty.errors import HermittyError, InvalidRequest, NotSupported, ServerUnavailable, UnsafeAddress
 from hermitty.runtime.api import SettingsSource, build_runtime
 from hermitty.runtime.places import find_places, make_private
 
@@ -19,6 +21,7 @@ try:
     from hermitty.adapters.mcp.approvals import refuse
     from hermitty.adapters.mcp.http import http_serving
     from hermitty.adapters.mcp.local import LocalTerminals
+    from hermitty.adapters.mcp.relay import relaying
     from hermitty.adapters.mcp.server import serving
     from hermitty.adapters.mcp.stdio import serve_stdio
     from hermitty.adapters.mcp.terminals import Terminals
@@ -38,7 +41,7 @@ def serve_mcp(options: argparse.Namespace) -> int:
             os.chdir(options.cwd)
         except OSError as exc:
             raise InvalidRequest(f"--cwd {options.cwd!r} cannot be used: {exc.strerror}") from exc
-    work = _serve_http(options) if options.http else _serve_stdio()
+    work = _serve_http(options) if options.http else _serve_stdio(options)
     make_loop: Callable[[], asyncio.AbstractEventLoop] = asyncio.new_event_loop
     with contextlib.suppress(ImportError):
         import uvloop
@@ -56,9 +59,32 @@ async def connect() -> AsyncIterator[Terminals]:
         yield LocalTerminals(runtime)
 
 
-async def _serve_stdio() -> None:
+async def _serve_stdio(options: argparse.Namespace) -> None:
+    if not options.own and await _relayed(options.token):
+        return
     async with connect() as terminals, serving(terminals) as server:
         await serve_stdio(server)
+
+
+async def _relayed(token: str | None) -> bool:
+    """Serve from the server that runs; False if there is none that lets us in."""
+    state = find_places().state
+
+    def find() -> ServerAddress:
+        return find_server(None, token, state=state)
+
+    async with contextlib.AsyncExitStack() as stack:
+        try:
+            is_here = _is_loopback(urlsplit(find().url).hostname or "")
+            relay = await stack.enter_async_context(relaying(find, directory=os.getcwd() if is_here else None))
+            await relay.check()
+        except HermittyError as exc:
+            if not (isinstance(exc, ServerUnavailable) and exc.url is None):  # nobody has started one
+                why = " ".join(str(exc).split())
+                print(f"hermitty mcp: {why}; the terminals are its own instead", file=sys.stderr, flush=True)
+            return False
+        await relay.serve()
+    return True
 
 
 async def _serve_http(options: argparse.Namespace) -> None:

@@ -30,7 +30,7 @@ VERSION = 1
 BIRTH, STATE, SCREEN, HEAD = "kept.birth", "kept.state", "kept.screen", "kept.head"
 
 # So much output may come between two screens. A host holds more than twice as much before it pauses a program.
-KEEP_EVERY = 256 * 1024
+KEEP_EVERY = 192 * 1024
 
 Record = dict[str, Any]
 

@@ -28,7 +28,7 @@ class PtySpec:
     size: Size
     directory: str
     files: Mapping[str, bytes] = field(default_factory=dict)
-    log_bytes: int = 1024 * 1024  # how much of its output is kept, by a host that can choose
+    log_bytes: int = 768 * 1024  # how much of its output is kept, by a host that can choose
 
 
 @dataclass(frozen=True, slots=True)

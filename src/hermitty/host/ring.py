@@ -23,8 +23,8 @@ from hermitty.vt.byte_log import LogSlice
 
 RING_FILE = "ring"
 
-# Of less, too little would be held: users acknowledge in steps of a quarter of a megabyte.
-_LEAST_BYTES = 1024 * 1024
+# Of less, too little would be held: users acknowledge in steps of almost 200 KB.
+_LEAST_BYTES = 512 * 1024
 _MOST_BYTES = 256 * 1024 * 1024
 
 

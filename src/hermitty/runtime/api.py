@@ -4,6 +4,7 @@ from hermitty.engine.command import Command, OutputSlice
 from hermitty.engine.interact import Answer
 from hermitty.engine.oneshot import Process
 from hermitty.engine.terminal import Terminal
+from hermitty.host.base import HostedProcess
 from hermitty.pty import processes
 from hermitty.runtime.build import build_runtime
 from hermitty.runtime.recording.recordings import Recordings
@@ -15,6 +16,7 @@ from hermitty.shell.launch import installed_shells
 __all__ = [
     "Answer",
     "Command",
+    "HostedProcess",
     "OutputSlice",
     "Process",
     "RecordingInfo",

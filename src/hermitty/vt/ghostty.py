@@ -16,8 +16,8 @@ from hermitty.vt.ghostty_repaint import repaint
 from hermitty.vt.ghostty_terminal import NativeTerminal
 from hermitty.vt.screen import Cursor, Run
 
-# About 950 rows of 120 columns.
-SCROLLBACK_BYTES = 1 << 20
+# About 530 rows of 120 columns.
+SCROLLBACK_BYTES = 9 << 16
 
 _SAFE_REPLY = re.compile(
     rb"\x1b\[[?>]?[0-9;]{1,40}c"  # DA1, DA2

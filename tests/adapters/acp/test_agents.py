@@ -10,12 +10,13 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from acp import spawn_agent_process, text_block
 
 from hermitty.adapters.acp.agent_process import AgentProcess
 from hermitty.adapters.acp.audience import Offers
 from hermitty.adapters.acp.client import AcpClient, running_agent
 from hermitty.adapters.acp.permissions import Option
-from hermitty.adapters.acp.terminals import TerminalEvent
+from hermitty.adapters.acp.terminals import AcpTerminals, TerminalEvent
 from hermitty.adapters.acp.updates import Change, Said, ToolCall
 from hermitty.errors import AgentFailed, InvalidDirectory
 from hermitty.runtime.api import Runtime
@@ -92,6 +93,52 @@ async def test_a_python_agent_uses_all_five_methods_and_every_frame_fits_the_sch
     assert frames.methods() >= TERMINAL_METHODS | {"initialize", "session/new", "session/prompt", "session/update"}
     assert frames.problems() == []
     assert os.listdir(work) == ["file"]
+
+
+class OwnClient:
+    """Somebody's own client, with our terminals in it."""
+
+    def __init__(self, terminals: AcpTerminals) -> None:
+        self.create_terminal = terminals.create_terminal
+        self.terminal_output = terminals.terminal_output
+        self.wait_for_terminal_exit = terminals.wait_for_terminal_exit
+        self.kill_terminal = terminals.kill_terminal
+        self.release_terminal = terminals.release_terminal
+        self.text = ""
+
+    async def session_update(self, session_id: str, update: Any, **_: Any) -> None:
+        self.text += update.content.text
+
+    def on_connect(self, conn: Any) -> None:
+        pass
+
+
+async def test_the_terminals_fit_into_any_client_of_the_sdk(rt: Runtime, work: Path) -> None:
+    terminals = AcpTerminals(rt)
+    client = OwnClient(terminals)
+    program, *arguments = agent("scripted")
+    async with asyncio.timeout(PATIENCE_S), spawn_agent_process(client, program, *arguments) as (conn, _):  # type: ignore[arg-type]
+        await conn.initialize(1)
+        session_id = (await conn.new_session(str(work), mcp_servers=[])).session_id
+        terminals.begin_session(session_id, str(work))
+        calls = [
+            ("create_terminal", {"command": "pwd"}),
+            ("wait_for_terminal_exit", {"terminal_id": "$T"}),
+            ("terminal_output", {"terminal_id": "$T"}),
+            ("kill_terminal", {"terminal_id": "$T"}),
+            ("release_terminal", {"terminal_id": "$T"}),
+            ("release_terminal", {"terminal_id": "$T"}),
+        ]
+        await conn.prompt(session_id, [text_block(json.dumps(calls))])
+        await terminals.aclose()
+    made = json.loads(client.text)
+    assert made[1:] == [
+        {"exitCode": 0},
+        {"output": f"{work}\n", "truncated": False, "exitStatus": {"exitCode": 0}},
+        {},
+        {},
+        {"error": -32002},
+    ]
 
 
 @pytest.mark.skipif(
@@ -222,7 +269,7 @@ import os, signal, time
 signal.signal(signal.SIGTERM, signal.SIG_IGN)
 if os.fork() == 0:
     os.setsid()
-print(os.getpid(), flush=True)
+os.write(1, b"%d\\n" % os.getpid())
 while True:
     time.sleep(1000)
 """

@@ -15,7 +15,7 @@ from hermitty.adapters.acp.client import AcpClient, connected
 from hermitty.adapters.acp.permissions import Option, chosen, essence, options_of
 from hermitty.adapters.acp.terminals import TerminalEvent
 from hermitty.adapters.acp.updates import Change, Other, Said, ToolCall
-from hermitty.errors import AgentFailed, HermittyError, InvalidRequest, NotSupported
+from hermitty.errors import AgentFailed, HermittyError, InvalidRequest, NotSupported, SessionNotFound
 from hermitty.runtime.api import Runtime
 from hermitty.runtime.approvals import Approval, Scope
 from tests.adapters.acp.conftest import Peer, Person, Play, is_alive
@@ -170,6 +170,31 @@ async def test_an_agent_that_leaves_in_the_middle_is_an_error(play: Play) -> Non
             await asking
 
 
+async def test_the_terminals_of_an_agent_that_is_gone_end_at_once(play: Play) -> None:
+    class Ends(Heard):
+        """Tells when a terminal was let go of."""
+
+        def __init__(self) -> None:
+            super().__init__()
+            self.released = asyncio.Event()
+
+        def on_terminal(self, event: TerminalEvent) -> None:
+            super().on_terminal(event)
+            if event.what == "released":
+                self.released.set()
+
+    heard = Ends()
+    async with play(listener=heard) as peer:
+        await peer.create("sleep", "1000")
+        await peer.transport.close()
+        async with asyncio.timeout(PATIENCE_S):
+            await heard.released.wait()
+        assert heard.events == ["created", "exited", "released"]
+        with pytest.raises(AgentFailed, match="session/prompt"):
+            await peer.client.prompt("s1", "x")
+        await peer.client.cancel("s1")
+
+
 async def test_cancelling_a_turn_withdraws_questions_stops_terminals_and_tells_the_agent(
     play: Play, rt: Runtime, dial: Dial, person: Person, work: Path
 ) -> None:
@@ -215,7 +240,7 @@ async def test_a_session_is_closed_with_the_agent_that_can(play: Play) -> None:
         peer.client.agent = {"agentCapabilities": {"sessionCapabilities": {"close": {}}}}
         await peer.client.close_session("s1")
         await peer.client.close_session("s1")
-        with pytest.raises(Exception, match="not found"):
+        with pytest.raises(SessionNotFound):
             await peer.client.prompt("s1", "x")
 
 

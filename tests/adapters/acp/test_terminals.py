@@ -179,13 +179,13 @@ def test_no_negative_code_leaves_the_house(code: int | None, name: str | None, e
 
 TREE = """
 import os, subprocess, sys, time
-print(os.getpid(), flush=True)
+os.write(1, b"%d\\n" % os.getpid())
 subprocess.Popen(["sh", "-c", "echo $$; exec sleep 1000"])
 subprocess.Popen(["setsid", "sh", "-c", "echo $$; exec sleep 1000"], start_new_session=True)
 if os.fork() == 0:
     os.setsid()
     if os.fork() == 0:
-        print(os.getpid(), flush=True)
+        os.write(1, b"%d\\n" % os.getpid())
         time.sleep(1000)
     os._exit(0)
 time.sleep(1000)

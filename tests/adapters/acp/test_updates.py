@@ -106,11 +106,23 @@ def test_only_what_executes_has_a_command() -> None:
     assert ToolCall("t", kind="edit", raw_input={"command": "view"}).command is None
 
 
+def test_an_input_beyond_measure_is_none() -> None:
+    state = SessionState()
+    raw = {"command": "ls", "x": "y" * 2_000_000}
+    parts = [{"type": "content", "content": {"type": "text", "text": "z" * 100_000 + "end"}}] * 200
+    update = {"sessionUpdate": "tool_call", "toolCallId": "t", "kind": "execute", "rawInput": raw, "content": parts}
+    change = state.apply(update)
+    assert isinstance(change, CallChanged)
+    assert change.call.command is None
+    assert len(change.call.parts) == 100
+    assert change.call.parts[0] == TextPart("z" * (64 * 1024 - 3) + "end")
+
+
 def test_a_flood_of_calls_and_terminals_is_bounded() -> None:
     state = SessionState()
     for number in range(5000):
         meta = {"terminal_output": {"terminal_id": f"x{number}", "data": "y"}}
         state.apply({"sessionUpdate": "tool_call", "toolCallId": f"t{number}", "_meta": meta})
-    assert len(state.calls) == 2000
+    assert len(state.calls) == 500
     assert state.displays.get("x0") is None
     assert state.displays.get("x4999") is not None

@@ -68,7 +68,7 @@ export class TopBar {
     const view = views.value.find((each) => each.id === id);
     if (view === undefined) return null;
     const count = view.badge?.(this.app.live.state.value) ?? 0;
-    const button = iconButton(view.icon, count > 0 ? `${view.title()} (${count})` : view.title(), () => this.app.openView(id));
+    const button = iconButton(view.icon, count > 0 ? `${count} ${view.title()}` : view.title(), () => this.app.openView(id));
     button.dataset['view'] = id;
     if (count > 0) button.append(h('span', { class: 'badge', 'aria-hidden': 'true' }, count > 99 ? '99+' : String(count)));
     return button;

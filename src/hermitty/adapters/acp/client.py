@@ -27,7 +27,7 @@ from hermitty.adapters.acp.frames import MAX_FRAME_BYTES, FrameTransport
 from hermitty.adapters.acp.permissions import Option, Permissions, chosen, granted, options_of
 from hermitty.adapters.acp.terminals import AcpTerminals, Exit, Shown
 from hermitty.adapters.acp.updates import SessionState, ToolCall, merged
-from hermitty.errors import AgentFailed, InvalidRequest, NotSupported
+from hermitty.errors import AgentFailed, InvalidRequest, NotSupported, SessionNotFound
 from hermitty.runtime.api import Runtime
 from hermitty.version import __version__
 
@@ -118,6 +118,8 @@ class AcpClient:
     async def prompt(self, session_id: str, text: str) -> str:
         """Give the agent something to do, and return why it stopped once it did. Everything it told was heard."""
         session = self._session(session_id)
+        if self._connection.ended.is_set():
+            raise await self._explained("session/prompt")
         session.is_cancelled = False
         self.terminals.begin_turn(session_id)
         answer = await self._request(
@@ -138,7 +140,8 @@ class AcpClient:
             await self._connection.send_notification("session/cancel", {"sessionId": session_id})
         for task in session.asking:
             task.cancel()
-        await self.terminals.stop_turn(session_id)
+        if not self._connection.ended.is_set():
+            await self.terminals.stop_turn(session_id)
 
     async def close_session(self, session_id: str) -> None:
         """End a session; everything in its terminals ends with it."""
@@ -166,6 +169,11 @@ class AcpClient:
         """Wait until the agent is gone, and return what is known about that."""
         await self._connection.ended.wait()
         return await self._explained("anything more")
+
+    async def clean_up_after_agent(self) -> None:
+        """End the terminals of an agent that is gone: nobody is left to use them."""
+        await self._connection.ended.wait()
+        await self.terminals.aclose()
 
     def shown(self, session_id: str, terminal_id: str) -> Shown | None:
         """Return what a terminal shows: one of ours, or one that the agent told of."""
@@ -261,7 +269,7 @@ class AcpClient:
     def _session(self, session_id: str) -> _Session:
         session = self._sessions.get(session_id)
         if session is None:
-            raise faults.no_session(session_id)
+            raise SessionNotFound(session_id, list(self._sessions))
         return session
 
     async def _request(self, method: str, params: Mapping[str, Any]) -> dict[str, Any]:
@@ -307,11 +315,13 @@ async def connected(
     """Say hello to the agent at the other end of a transport of the SDK; end everything in the end."""
     client = AcpClient(runtime, offers=offers or Offers(), listener=listener or NoListener(), process=process)
     client._connection = AcpConnection(client.handle, transport, observers=observers)
+    cleaning = asyncio.get_running_loop().create_task(client.clean_up_after_agent())
     try:
         await client.initialize()
         yield client
     finally:
         await client.aclose()
+        await asyncio.wait({cleaning})  # the connection is closed, which is an end as well
 
 
 @contextlib.asynccontextmanager

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from hermitty.adapters.acp.plain_stream import PlainStream
 from hermitty.adapters.acp.tail import TailText
 
-_TERMINALS = 500
+_TERMINALS = 200
 _TEXT_BYTES = 256 * 1024
 
 

@@ -9,6 +9,7 @@ from hermitty.errors import (
     CommandSkipped,
     HermittyError,
     InvalidRequest,
+    SessionNotFound,
     TerminalNotFound,
 )
 
@@ -53,7 +54,7 @@ def of_hermitty(error: HermittyError) -> RequestError:
     match error:
         case InvalidRequest():
             return RequestError(-32602, f"Invalid params: {error.message}", data)
-        case TerminalNotFound():
+        case TerminalNotFound() | SessionNotFound():
             return RequestError(NOT_FOUND, "Resource not found", data)
         case ApprovalTimeout() | CommandDenied() | CommandSkipped():
             return RequestError(NOT_ALLOWED, error.message, data)

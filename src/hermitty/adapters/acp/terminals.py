@@ -35,8 +35,10 @@ from hermitty.adapters.acp.plain_stream import PlainStream
 from hermitty.adapters.acp.tail import TailText
 from hermitty.errors import CommandEnded, InvalidRequest, SessionNotFound
 from hermitty.model import CommandResult, new_command_id
-from hermitty.runtime.api import Process, Runtime
+from hermitty.runtime.api import HostedProcess, Process, Runtime
 
+# Of the event loop, from the end of a process to the answer on its way.
+_TURNS_TO_ANSWER = 4
 # What is kept of a released terminal, for whoever still shows it, and of how many.
 _SHOWN_BYTES = 64 * 1024
 _SHOWN_TERMINALS = 100
@@ -97,6 +99,10 @@ class _Terminal:
         self.killing: asyncio.Task[None] | None = None
         self._stream = PlainStream()
 
+    def process_ended(self) -> bool:
+        """Tell whether the command is over, told or not."""
+        return not self.process.is_running
+
     def output(self, stream: object, data: bytes) -> None:
         """Take output."""
         self.tail.append(self._stream.feed(data))
@@ -121,6 +127,28 @@ class _Session:
     starting: set["asyncio.Task[CommandResult]"] = field(default_factory=set)
     turn: int = 0
     is_stopped: bool = False  # its turn was cancelled, and the next has not begun
+
+
+class _AnswersFirst:
+    """A process whose clean-up lets whoever waits for its end have the answer first.
+
+    What a process left behind is found by looking at every process of the machine, which takes longer than the rest.
+    """
+
+    def __init__(self, hosted: HostedProcess, has_ended: Callable[[], bool]) -> None:
+        self.pid = hosted.pid
+        self.write = hosted.write
+        self.close_input = hosted.close_input
+        self.signal = hosted.signal
+        self._close = hosted.close
+        self._has_ended = has_ended
+
+    async def close(self) -> None:
+        """Kill what is left, and free the pipes."""
+        if self._has_ended():
+            for _ in range(_TURNS_TO_ANSWER):
+                await asyncio.sleep(0)
+        await self._close()
 
 
 class AcpTerminals:
@@ -245,6 +273,7 @@ class AcpTerminals:
         )
         handle = self._runtime.command(command_id).handle
         assert isinstance(handle, Process)
+        handle.hosted = _AnswersFirst(handle.hosted, terminal.process_ended)
         terminal.process = handle
         terminal.watching = asyncio.get_running_loop().create_task(self._watch(terminal))
         if self._sessions.get(session_id) is not session or session.is_stopped:

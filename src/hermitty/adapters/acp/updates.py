@@ -3,6 +3,7 @@
 Everything comes as JSON of a stranger. What is not understood is left out or handed on as it is; nothing here raises.
 """
 
+import json
 from collections import OrderedDict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -10,7 +11,13 @@ from typing import Any, Literal
 
 from hermitty.adapters.acp.displays import DisplayTerminals
 
-_TOOL_CALLS = 2000
+# What is kept of an agent's tool calls: so many, of each the end of its texts, and an input up to a size. An input
+# that is larger counts as none: nothing is allowed because of it.
+_TOOL_CALLS = 500
+_PARTS = 100
+_PART_CHARACTERS = 64 * 1024
+_TITLE_CHARACTERS = 16 * 1024
+_INPUT_CHARACTERS = 1024 * 1024
 
 Status = Literal["pending", "in_progress", "completed", "failed"]
 _STATUSES: tuple[Status, ...] = ("pending", "in_progress", "completed", "failed")
@@ -146,7 +153,7 @@ def merged(call: ToolCall, update: Mapping[str, Any]) -> ToolCall:
     """Return a tool call with what an update gives."""
     title, kind, status = update.get("title"), update.get("kind"), update.get("status")
     if isinstance(title, str):
-        call = replace(call, title=title)
+        call = replace(call, title=title[:_TITLE_CHARACTERS])
     if isinstance(kind, str):
         call = replace(call, kind=kind)
     for known in _STATUSES:
@@ -158,7 +165,8 @@ def merged(call: ToolCall, update: Mapping[str, Any]) -> ToolCall:
         paths = (each.get("path") for each in update["locations"] if isinstance(each, Mapping))
         call = replace(call, paths=tuple(path for path in paths if isinstance(path, str)))
     if update.get("rawInput") is not None:
-        call = replace(call, raw_input=update["rawInput"])
+        is_small = len(json.dumps(update["rawInput"])) <= _INPUT_CHARACTERS
+        call = replace(call, raw_input=update["rawInput"] if is_small else None)
     return call
 
 
@@ -182,10 +190,10 @@ def block_text(block: object) -> str:
 
 def _parts(content: Sequence[object]) -> tuple[Part, ...]:
     parts: list[Part] = []
-    for each in content:
+    for each in content[:_PARTS]:
         match each:
             case {"type": "content", "content": block}:
-                parts.append(TextPart(block_text(block)))
+                parts.append(TextPart(block_text(block)[-_PART_CHARACTERS:]))
             case {"type": "diff", "path": str(path)}:
                 parts.append(DiffPart(path))
             case {"type": "terminal", "terminalId": str(terminal_id)}:

@@ -33,9 +33,18 @@ _log = logging.getLogger("hermitty.mcp")
 async def serve_stdio(server: "MCPServer[Any]") -> None:
     """Serve whoever is behind standard input and output, until the input ends."""
     low_level = server._lowlevel_server
+    async with client_messages() as (read_stream, write_stream):
+        await low_level.run(read_stream, write_stream, low_level.create_initialization_options())
+
+
+@asynccontextmanager
+async def client_messages() -> AsyncIterator[
+    "tuple[MemoryObjectReceiveStream[SessionMessage | Exception], MemoryObjectSendStream[SessionMessage]]"
+]:
+    """Give the messages of the client and the way back. The first stream ends with the input."""
     with _claimed() as (reads, writes):
-        async with _messages(reads, writes) as (read_stream, write_stream):
-            await low_level.run(read_stream, write_stream, low_level.create_initialization_options())
+        async with _messages(reads, writes) as streams:
+            yield streams
 
 
 @contextlib.contextmanager

@@ -48,6 +48,7 @@ class Relay:
         self._size = terminal.size
         self._sizing = Sizing()
         self._names: dict[int, str] = {}
+        self._typist: int | None = None  # whose key was the last
         self._wanted: Decision | None = None
         self._resized_at = float("-inf")
         self._is_closed = False
@@ -100,7 +101,9 @@ class Relay:
             self._wanted = decision
         self._resize()  # without a pause: what is typed may look at the size
         self.terminal.write(data)
-        self._set_state(Typist(viewer.name, viewer.number))
+        if viewer.number != self._typist:
+            self._typist = viewer.number
+            self._set_state(Typist(viewer.name, viewer.number))
 
     def wishes(self, viewer: Viewer, size: Size) -> None:
         """Note the size that a viewer has room for."""
