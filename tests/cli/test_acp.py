@@ -161,6 +161,7 @@ def test_a_signal_ends_everything(environment: dict[str, str], tmp_path: Path, n
         ("until_cancelled", {}),
     )
     running = started(environment, tmp_path, "--json", "--prompt", calls, "--", *BARE)
+    children: set[int] = set()
     try:
         assert running.stdout is not None
         while json.loads(running.stdout.readline()).get("update") != {"sessionUpdate": "ready"}:
@@ -170,10 +171,12 @@ def test_a_signal_ends_everything(environment: dict[str, str], tmp_path: Path, n
         running.send_signal(number)
         rest = running.stdout.read()
         code = running.wait(PATIENCE_S)
+        assert not any(map(is_alive, children))
     finally:
         running.kill()
         running.communicate()
-    assert not any(map(is_alive, children))
+        for pid in filter(is_alive, children):
+            os.kill(pid, signal.SIGKILL)
     if number == signal.SIGINT:  # the turn is cancelled, and the agent says so
         assert json.loads(rest.splitlines()[-1])["stop_reason"] == "cancelled"
         assert code == 130

@@ -18,6 +18,8 @@ STATIC = Path(__file__).with_name("static")
 # Build tools put a hash of the content into the name: such a file never changes.
 _HASHED = re.compile(r"[.-][A-Za-z0-9_-]{8,}\.\w+$")
 _COMPRESSED = (".br", ".gz")
+# The worker that plays recordings emulates a terminal with WebAssembly. A worker has the policy of its own file.
+_PLAYER = "asciinema-player-worker"
 _YEAR = 365 * 86_400
 
 _DOCUMENT = """<!doctype html>
@@ -130,10 +132,13 @@ def _document(content: str, *, status: int = 200, headers: dict[str, str] | None
 
 def _serve(file: Path) -> Handler:
     is_fixed = _HASHED.search(file.name) is not None
-    caching = f"public, max-age={_YEAR}, immutable" if is_fixed else "no-cache"
+    headers = {hdrs.CACHE_CONTROL: f"public, max-age={_YEAR}, immutable" if is_fixed else "no-cache"}
+    if file.name.startswith(_PLAYER):
+        policy = CONTENT_POLICY.format(sockets="")
+        headers["Content-Security-Policy"] = policy.replace("script-src 'self'", "script-src 'self' 'wasm-unsafe-eval'")
 
     async def serve(request: web.Request) -> web.StreamResponse:
         # Smaller variants beside the file (.br, .gz) are sent to who takes them.
-        return web.FileResponse(file, headers={hdrs.CACHE_CONTROL: caching})
+        return web.FileResponse(file, headers=headers)
 
     return serve

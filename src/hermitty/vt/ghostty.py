@@ -112,7 +112,7 @@ class GhosttyScreen:
 
     def runs(self) -> list[list[Run]]:
         """Read the visible rows as styled runs, without trailing plain blanks."""
-        return [trimmed(row.runs) for row in self._terminal.rows()]
+        return [trimmed(row.runs) for row in self._terminal.rows().values()]
 
     def repaint(self) -> bytes:
         """Write bytes that bring a fresh terminal of the same size to this state."""

@@ -1,13 +1,13 @@
 """Reading the cells of a Ghostty terminal as styled runs.
 
-A cell is a 64-bit number whose layout is the library's business. It is asked once for each different number,
-not once for each cell: a screen has thousands of cells, but few that differ.
+A cell is a 64-bit number, taken apart once for each different number, not once for each cell: a screen has
+thousands of cells, but few that differ.
 """
 
 import ctypes
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Container, Iterator
 from contextlib import contextmanager
-from ctypes import byref, c_bool, c_uint32, c_uint64, c_void_p
+from ctypes import byref, c_bool, c_uint64, c_void_p
 from typing import NamedTuple
 
 from hermitty.vt import libghostty as c
@@ -32,9 +32,6 @@ class _Cell(NamedTuple):
     fill: Color | None  # of an empty cell that was erased in a colour
 
 
-_BLANK = _Cell(" ", 1, 0, None)
-
-
 class Row(NamedTuple):
     """One visible row, without trailing plain blanks unless it is wrapped."""
 
@@ -42,33 +39,58 @@ class Row(NamedTuple):
     is_wrapped: bool  # the text goes on in the next row without a line break
 
 
-def read_rows(lib: ctypes.CDLL, terminal: c_void_p) -> list[Row]:
-    """Read the visible rows."""
+class RawRow(NamedTuple):
+    """One visible row as the library has it: 8 bytes for each cell, the lowest first."""
+
+    cells: bytes
+    is_wrapped: bool
+    continues: bool  # the row before was wrapped when this one was written
+
+
+def read_raw_rows(lib: ctypes.CDLL, terminal: c_void_p) -> list[RawRow]:
+    """Read the visible rows without understanding them."""
+    return [row for _, row in _visible(lib, terminal)]
+
+
+def read_rows(lib: ctypes.CDLL, terminal: c_void_p, wanted: Container[int]) -> dict[int, Row]:
+    """Read those of the visible rows whose numbers are wanted."""
     known: dict[int, _Cell] = {}
     styles: dict[bytes, Style] = {}
-    rows = []
+    rows: dict[int, Row] = {}
+    with _handle(lib.ghostty_render_state_row_cells_new, lib.ghostty_render_state_row_cells_free) as cells:
+        for number, (row, raw) in enumerate(_visible(lib, terminal)):
+            if number not in wanted:
+                continue
+            written = raw.cells if raw.is_wrapped else without_blanks(raw.cells)
+            numbers = memoryview(written).cast("Q").tolist()
+            for each in set(numbers).difference(known):
+                known[each] = _read_cell(each)
+            c.check(lib.ghostty_render_state_row_get(row, c.RenderRow.CELLS, byref(cells)))
+            runs = _row_runs(lib, cells, [known[each] for each in numbers], styles)
+            rows[number] = Row(runs if raw.is_wrapped else trimmed(runs), raw.is_wrapped)
+    return rows
+
+
+def without_blanks(cells: bytes) -> bytes:
+    """Leave out trailing cells that nobody wrote to, or that were erased without a colour."""
+    return cells[: -(-len(cells.rstrip(b"\0")) // 8 * 8)]
+
+
+def _visible(lib: ctypes.CDLL, terminal: c_void_p) -> Iterator[tuple[c_void_p, RawRow]]:
+    """Go through the visible rows; the handle is that of the row as long as it is the last one given out."""
     with (
         _handle(lib.ghostty_render_state_new, lib.ghostty_render_state_free) as state,
         _handle(lib.ghostty_render_state_row_iterator_new, lib.ghostty_render_state_row_iterator_free) as row,
-        _handle(lib.ghostty_render_state_row_cells_new, lib.ghostty_render_state_row_cells_free) as cells,
     ):
         c.check(lib.ghostty_render_state_update(state, terminal))
         c.check(lib.ghostty_render_state_get(state, c.Render.ROW_ITERATOR, byref(row)))
-        view, raw, wrapped = c.Cells(), c_uint64(), c_bool()
+        view, raw, wrapped, continues = c.Cells(), c_uint64(), c_bool(), c_bool()
         while lib.ghostty_render_state_row_iterator_next(row):
             c.check(lib.ghostty_render_state_row_get(row, c.RenderRow.CELLS_RAW, byref(view)))
-            c.check(lib.ghostty_render_state_row_get(row, c.RenderRow.CELLS, byref(cells)))
-            numbers: list[int] = view.ptr[: view.len] if view.len else []
-            for number in set(numbers).difference(known):
-                known[number] = _read_cell(lib, number)
             c.check(lib.ghostty_render_state_row_get(row, c.RenderRow.RAW, byref(raw)))
             c.check(lib.ghostty_row_get(raw, c.RowData.WRAP, byref(wrapped)))
-            read = [known[number] for number in numbers]
-            while read and read[-1] == _BLANK and not wrapped.value:
-                read.pop()
-            runs = _row_runs(lib, cells, read, styles)
-            rows.append(Row(runs if wrapped.value else trimmed(runs), wrapped.value))
-    return rows
+            c.check(lib.ghostty_row_get(raw, c.RowData.WRAP_CONTINUATION, byref(continues)))
+            yield row, RawRow(ctypes.string_at(view.ptr, view.len * 8), wrapped.value, continues.value)
 
 
 def _row_runs(lib: ctypes.CDLL, row: c_void_p, cells: list[_Cell], styles: dict[bytes, Style]) -> list[Run]:
@@ -122,25 +144,17 @@ def trimmed(runs: list[Run]) -> list[Run]:
     return [*before, Run(text, last.col, len(text))] if text else before
 
 
-def _read_cell(lib: ctypes.CDLL, number: int) -> _Cell:
-    out = c_uint32()
-
-    def get(what: c.CellData) -> int:
-        out.value = 0
-        c.check(lib.ghostty_cell_get(c_uint64(number), what, byref(out)))
-        return out.value
-
-    match get(c.CellData.CONTENT_TAG):
+def _read_cell(number: int) -> _Cell:
+    content = number >> c.CellBits.CONTENT & 0xFFFFFF
+    match number >> c.CellBits.CONTENT_TAG & 3:
         case c.Content.BG_COLOR_PALETTE:
-            return _Cell(" ", 1, 0, Palette(get(c.CellData.COLOR_PALETTE)))
+            return _Cell(" ", 1, 0, Palette(content & 0xFF))
         case c.Content.BG_COLOR_RGB:
-            rgb = c.Rgb()
-            c.check(lib.ghostty_cell_get(c_uint64(number), c.CellData.COLOR_RGB, byref(rgb)))
-            return _Cell(" ", 1, 0, Rgb(rgb.r, rgb.g, rgb.b))
+            return _Cell(" ", 1, 0, Rgb(content & 0xFF, content >> 8 & 0xFF, content >> 16))
         case tag:
-            width = _WIDTHS[c.Wide(get(c.CellData.WIDE))]
-            text = "" if tag == c.Content.CODEPOINT_GRAPHEME else chr(get(c.CellData.CODEPOINT) or 0x20)
-            return _Cell(text, width, get(c.CellData.STYLE_ID), None)
+            width = _WIDTHS[c.Wide(number >> c.CellBits.WIDE & 3)]
+            text = "" if tag == c.Content.CODEPOINT_GRAPHEME else chr(content or 0x20)
+            return _Cell(text, width, number >> c.CellBits.STYLE_ID & 0xFFFF, None)
 
 
 def _read_style(lib: ctypes.CDLL, row: c_void_p, col: int, styles: dict[bytes, Style]) -> Style:

@@ -2,7 +2,7 @@
 
 import ctypes
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Container, Iterator
 from contextlib import suppress
 from ctypes import byref, c_bool, c_size_t, c_uint16, c_uint64, c_void_p
 from functools import cache, partial
@@ -11,7 +11,7 @@ from typing import Any, Self
 from hermitty.errors import HostUnavailable, InvalidRequest
 from hermitty.model import Size
 from hermitty.vt import libghostty as c
-from hermitty.vt.ghostty_cells import Row, read_rows
+from hermitty.vt.ghostty_cells import RawRow, Row, read_raw_rows, read_rows
 
 # An unfinished sequence longer than this (an inline image, say) is not kept, so it cannot be handed on.
 _UNFINISHED_BYTES = 1 << 20
@@ -136,9 +136,13 @@ class NativeTerminal:
         """Columns and rows."""
         return Size(self.number(c.Data.COLS), self.number(c.Data.ROWS))
 
-    def rows(self) -> list[Row]:
-        """Read the visible rows."""
-        return read_rows(self._lib, self.handle)
+    def rows(self, wanted: Container[int] | None = None) -> dict[int, Row]:
+        """Read the visible rows by number, or some of them."""
+        return read_rows(self._lib, self.handle, range(self.size.rows) if wanted is None else wanted)
+
+    def raw_rows(self) -> list[RawRow]:
+        """Read the cells of the visible rows as the library has them."""
+        return read_raw_rows(self._lib, self.handle)
 
     def snapshot(self) -> bytes:
         """Write the whole state."""
@@ -179,6 +183,11 @@ class NativeTerminal:
         corners = None if history else (self._cell(0, 0), self._cell(size.cols - 1, size.rows - 1))
         return self._format(c.Format.PLAIN, corners, c.TerminalExtra()).decode(errors="replace")
 
+    def styled_text(self, first: int, last: int, end: int) -> bytes:
+        """Have the library write rows, the last one up to a column; wrapped ones go on without a line break."""
+        corners = self._cell(0, first), self._cell(end, last)
+        return self._format(c.Format.VT, corners, c.TerminalExtra(), unwrap=True)
+
     def sequences(self, *wanted: str) -> bytes:
         """Have the library write what sets parts of the state, by their names in the `Extra` structures."""
         extra = c.TerminalExtra()
@@ -190,9 +199,16 @@ class NativeTerminal:
         written = self._format(c.Format.VT, (corner, corner), extra)
         return written.removesuffix(cell) if extra.modes or extra.tabstops else written.removeprefix(cell)
 
-    def _format(self, emit: c.Format, corners: tuple[c.GridRef, c.GridRef] | None, extra: c.TerminalExtra) -> bytes:
+    def _format(
+        self,
+        emit: c.Format,
+        corners: tuple[c.GridRef, c.GridRef] | None,
+        extra: c.TerminalExtra,
+        *,
+        unwrap: bool = False,
+    ) -> bytes:
         extra.size, extra.screen.size = ctypes.sizeof(c.TerminalExtra), ctypes.sizeof(c.ScreenExtra)
-        options = c.FormatOptions(size=ctypes.sizeof(c.FormatOptions), emit=emit, extra=extra)
+        options = c.FormatOptions(size=ctypes.sizeof(c.FormatOptions), emit=emit, unwrap=unwrap, extra=extra)
         if corners:
             selection = c.Selection(ctypes.sizeof(c.Selection), *corners, False)
             options.selection = ctypes.pointer(selection)

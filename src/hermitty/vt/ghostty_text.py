@@ -1,0 +1,213 @@
+"""Writing the text and colours of a Ghostty terminal's shown screen.
+
+The library writes rows a hundred times as fast as Python does, and exactly, with three exceptions: a cell that
+was never written to gets the style of its neighbour, a row without any text is left out even if it is coloured,
+and a blank that is as wide as two cells counts for one. So such cells are written to before, in a copy of the
+terminal, and the few rows where that is not possible are written here.
+"""
+
+import re
+from collections.abc import Iterator
+from typing import NamedTuple
+
+from hermitty.vt import libghostty as c
+from hermitty.vt.ghostty_cells import RawRow, Row, without_blanks
+from hermitty.vt.ghostty_terminal import NativeTerminal
+from hermitty.vt.screen import PLAIN, Color, Palette, Style, Underline
+
+# Origin mode, charsets, style, link and protection as a fresh terminal has them.
+FRESH_CURSOR = b'\x1b[?6l\x0f\x1b(B\x1b)B\x1b*B\x1b+B\x1b[m\x1b]8;;\x1b\\\x1b[0"q'
+# And no insert mode, margins, wrapping or clustering: a blank changes nothing but the cell that it is written to.
+_WRITE_BLANKS = FRESH_CURSOR + b"\x1b[4l\x1b[?69l\x1b[r\x1b[?7l\x1b[?2027l"
+
+_CONTENT_MASK = 0xFFFFFF << c.CellBits.CONTENT
+_STYLE_MASK = 0xFFFF << c.CellBits.STYLE_ID
+_SPACE = 0x20 << c.CellBits.CONTENT
+# What the byte of a cell that holds its width can be when it is neither wide nor a part of what is.
+_WIDTH_BYTE, _WIDTH_SHIFT = divmod(c.CellBits.WIDE, 8)
+_NARROW = bytes(byte for byte in range(256) if not byte >> _WIDTH_SHIFT & 3)
+# What the first byte of a cell can be when it holds nothing but a colour.
+_COLORED = bytes(byte for byte in range(256) if byte & 3 in (c.Content.BG_COLOR_PALETTE, c.Content.BG_COLOR_RGB))
+
+_SMALL_COLOR = re.compile(rb"\x1b\[([34]8);5;([0-9]|1[0-5])m")
+
+_SGR_FLAGS = (
+    ("bold", "1"),
+    ("faint", "2"),
+    ("italic", "3"),
+    ("blink", "5"),
+    ("inverse", "7"),
+    ("invisible", "8"),
+    ("strikethrough", "9"),
+    ("overline", "53"),
+)
+
+
+class _Blanks(NamedTuple):
+    """Neighbouring cells of one row that are to be written to."""
+
+    col: int
+    cells: int
+    sgr: bytes = b""
+
+
+class _Block(NamedTuple):
+    """Rows that can be written in one go, the first and the last one included."""
+
+    first: int
+    last: int
+    behind: bool  # the row before is wrapped: what follows must be written right behind it
+    ours: bool  # a row that the library does not write exactly
+
+
+def write_text(copy: NativeTerminal) -> bytes:
+    """Write the cells of the shown screen of a copy, which afterwards is good for nothing else."""
+    rows = copy.raw_rows()
+    blanks = [_blanks(row) for row in rows]
+    filling = [
+        b"\x1b[%d;%dH%s%*s\x1b[m" % (number, each.col + 1, each.sgr, each.cells, b"")
+        for number, found in enumerate(blanks, start=1)
+        for each in found or ()
+    ]
+    blocks = list(_blocks(rows, blanks))
+    ours = copy.rows({block.first for block in blocks if block.ours}) if any(block.ours for block in blocks) else {}
+    if filling:
+        copy.feed(_WRITE_BLANKS + b"".join(filling))
+    written = []
+    for block in blocks:
+        if not block.behind:
+            written.append(b"\x1b[%dH" % (block.first + 1))
+        if block.ours:
+            written.append(_row_text(ours[block.first]))
+        else:
+            cells = rows[block.last].cells
+            # Asked for the place before a wide character that found no room, the library adds that character.
+            end = len(cells) // 8 - (2 if _wide(cells, -1) == c.Wide.SPACER_HEAD else 1)
+            text = _SMALL_COLOR.sub(_small_color, copy.styled_text(block.first, block.last, end))
+            written.append(text.replace(b"\x1b[0m\x1b[", b"\x1b[0;"))
+    return b"".join(written)
+
+
+def _blanks(row: RawRow) -> list[_Blanks] | None:
+    """Find the cells to write to, so that the library writes the row exactly; None if that does not help."""
+    cells = row.cells if row.is_wrapped else without_blanks(row.cells)
+    firsts = cells[::8]
+    if 0 not in firsts and not cells[_WIDTH_BYTE::8].translate(None, _NARROW) and firsts.translate(None, _COLORED):
+        return []  # characters in all cells, and none that is wide
+    found: list[_Blanks] = []
+    start = None
+    has_text = False
+    numbers: list[int] = memoryview(cells).cast("Q").tolist()
+    for col, number in enumerate(numbers):
+        wide = number >> c.CellBits.WIDE & 3
+        tag = number & 3
+        if tag < c.Content.BG_COLOR_PALETTE and not number & _CONTENT_MASK and wide == c.Wide.NARROW:
+            if number & _STYLE_MASK:
+                return None
+            start = col if start is None else start
+            continue
+        if start is not None:
+            found.append(_Blanks(start, col - start))
+            start = None
+        if wide == c.Wide.WIDE and number & _CONTENT_MASK in (0, _SPACE):
+            return None
+        has_text = has_text or (tag < c.Content.BG_COLOR_PALETTE and bool(number & _CONTENT_MASK))
+    if start is not None:
+        found.append(_Blanks(start, len(numbers) - start))
+    if numbers and not has_text and not found:
+        # One cell of text is enough.
+        content = numbers[0] >> c.CellBits.CONTENT & 0xFFFFFF
+        if numbers[0] & 3 == c.Content.BG_COLOR_PALETTE:
+            found.append(_Blanks(0, 1, b"\x1b[48;5;%dm" % (content & 0xFF)))
+        elif numbers[0] & 3 == c.Content.BG_COLOR_RGB:
+            found.append(_Blanks(0, 1, b"\x1b[48;2;%d;%d;%dm" % (content & 0xFF, content >> 8 & 0xFF, content >> 16)))
+        else:
+            return None
+    return found
+
+
+def _blocks(rows: list[RawRow], blanks: list[list[_Blanks] | None]) -> Iterator[_Block]:
+    """Cut the screen into blocks. Empty rows are inside of blocks or left out."""
+    first = last = -1
+    behind = starts_behind = False
+    for number, row in enumerate(rows):
+        is_ours = blanks[number] is None
+        is_empty = not row.is_wrapped and not row.cells.rstrip(b"\0")
+        # A row that claims to continue one that does not wrap would get the blanks from its end.
+        if first >= 0 and (is_ours or (row.continues and not behind)):
+            yield _Block(first, last, starts_behind, ours=False)
+            first = -1
+        if is_empty:
+            behind = False
+            continue
+        if is_ours:
+            yield _Block(number, number, behind, ours=True)
+        else:
+            if first < 0:
+                first, starts_behind = number, behind
+            last = number
+        behind = row.is_wrapped and number + 1 < len(rows) and _wraps(row, rows[number + 1])
+        if row.is_wrapped and not behind and first >= 0:
+            yield _Block(first, last, starts_behind, ours=False)
+            first = -1
+    if first >= 0:
+        yield _Block(first, last, starts_behind, ours=False)
+
+
+def _wraps(row: RawRow, following: RawRow) -> bool:
+    """Whether the row after a wrapped one can be written right behind it, without a break.
+
+    It should be: then the reader's terminal wraps it too, and can undo that when it gets wider. It does so only
+    when the next character finds no room.
+    """
+    if not following.is_wrapped and not following.cells.rstrip(b"\0"):
+        return False
+    if _wide(row.cells, -1) != c.Wide.SPACER_HEAD:
+        return True
+    first = int.from_bytes(following.cells[:8], "little")
+    return _wide(following.cells, 0) == c.Wide.WIDE and first & _CONTENT_MASK not in (0, _SPACE)
+
+
+def _wide(cells: bytes, at: int) -> int:
+    return cells[_WIDTH_BYTE::8][at] >> _WIDTH_SHIFT & 3
+
+
+def _row_text(row: Row) -> bytes:
+    written: list[str] = []
+    style = PLAIN
+    for run in row.runs:
+        if run.style != style:
+            style = run.style
+            written.append(sgr(style))
+        written.append(run.text)
+    if style != PLAIN:
+        written.append(sgr(PLAIN))
+    return "".join(written).encode(errors="replace")
+
+
+def sgr(style: Style) -> str:
+    """Write what sets a style, whatever was set before."""
+    codes = ["0", *(code for flag, code in _SGR_FLAGS if getattr(style, flag))]
+    if style.underline is not Underline.NONE:
+        codes.append("4" if style.underline is Underline.SINGLE else f"4:{style.underline.value}")
+    for base, color in ((38, style.foreground), (48, style.background), (58, style.underline_color)):
+        if color is not None:
+            codes.append(_sgr_color(base, color))
+    return f"\x1b[{';'.join(codes)}m"
+
+
+def _sgr_color(base: int, color: Color) -> str:
+    match color:
+        case Palette(index):
+            return str(_short_code(base, index)) if index < 16 and base != 58 else f"{base};5;{index}"
+        case _:
+            return f"{base};2;{color.red};{color.green};{color.blue}"
+
+
+def _short_code(base: int, index: int) -> int:
+    """Return the code that the first 16 colours have of their own, which every viewer knows: 30, 40, 90 or 100 on."""
+    return base - 8 + index if index < 8 else base + 52 + index - 8
+
+
+def _small_color(found: re.Match[bytes]) -> bytes:
+    return b"\x1b[%dm" % _short_code(int(found[1]), int(found[2]))
