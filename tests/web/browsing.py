@@ -65,11 +65,14 @@ class Person:
 
     async def ready(self) -> None:
         """Wait until the page shows panels, or the invitation to open one."""
+        await self.page.locator("body[data-ready]").wait_for()
         await self.page.locator(".watermark button.primary, .terminal-panel .xterm-screen").first.wait_for()
 
     async def open_terminal(self) -> None:
-        """Open a terminal with the invitation, and wait for its prompt."""
-        await self.page.locator(".watermark button.primary").click()
+        """Wait for the prompt of the terminal that a page opens by itself; open one where it shows the invitation."""
+        invitation = self.page.locator(".watermark button.primary")
+        if await invitation.is_visible():
+            await invitation.click()
         await self.prompt()
 
     async def prompt(self, index: int = 0) -> None:

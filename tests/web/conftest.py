@@ -116,7 +116,7 @@ async def new_person(browser: Browser) -> AsyncIterator[NewPerson]:
 
 @pytest.fixture
 async def person(server: Client, new_person: NewPerson) -> Person:
-    """Somebody who is logged in and has nothing open."""
+    """Somebody who is logged in. The page opens a terminal by itself, as nothing is open."""
     person = await new_person(server.url)
     await person.log_in(OWN_TOKEN)
     return person

@@ -81,7 +81,6 @@ async def test_a_layout_of_no_use_is_none(server: Client, new_person: NewPerson)
     assert (await server.ask("PUT", "/api/workspaces/default/layout", damaged)).status == 204
     person = await new_person(server.url)
     await person.log_in(OWN_TOKEN)
-    await expect(person.page.locator(".watermark h2")).to_be_visible(timeout=PATIENCE_MS)
     await person.open_terminal()
     await stored(server, panels=1)
 

@@ -169,8 +169,9 @@ async def test_several_lines_are_pasted_only_after_a_question(server: Client, ne
 
 
 async def test_it_speaks_chinese(server: Client, new_person: NewPerson) -> None:
+    await server.open(workspace="default")  # else the page opens one
     person = await new_person(server.url, locale="zh-CN")
-    await person.log_in(OWN_TOKEN)
+    await person.log_in(OWN_TOKEN, workspace="empty")
     await expect(person.page.locator(".watermark button.primary")).to_contain_text("新建终端")
     assert await person.page.evaluate("() => document.documentElement.lang") == "zh"
     await person.page.get_by_role("button", name="显示", exact=True).click()

@@ -156,7 +156,7 @@ async def test_a_shell_that_exits_is_told_and_can_be_followed_by_another(person:
     await person.open_terminal()
     await person.runs("exit 3")
     notice = person.page.locator(".terminal-notice")
-    await expect(notice).to_contain_text("has ended", timeout=PATIENCE_MS)
+    await expect(notice).to_contain_text("Exited with 3", timeout=PATIENCE_MS)
     await notice.get_by_role("button", name="New terminal here").click()
     await expect(notice).to_be_hidden(timeout=PATIENCE_MS)
     await person.has_focus_in_terminal()
@@ -196,6 +196,8 @@ async def test_five_megabytes_leave_the_page_responsive(person: Person) -> None:
             "framesent", lambda frame: acks.append(str(frame)) if isinstance(frame, str) and '"ack"' in frame else None
         ),
     )
+    await person.page.reload()  # and attach again, now that somebody listens
+    await person.ready()
     await person.open_terminal()
     await person.page.evaluate("""() => {
       let last = performance.now();
@@ -233,12 +235,13 @@ async def test_what_programs_ask_is_not_answered_by_the_page(person: Person) -> 
 
 
 async def test_a_terminal_of_an_agent_is_taken_over_and_handed_back(person: Person, server: Client) -> None:
+    await person.open_terminal()
     opened = await server.post("/api/terminals", {"session": "fix-42", "workspace": "default"})
     terminal = opened.json["id"]
     item = person.page.locator(f"[data-terminal='{terminal}']")
     await expect(item.get_by_label("Agent")).to_be_visible(timeout=PATIENCE_MS)
     await item.click()
-    await person.prompt()
+    await person.prompt(1)
     await person.page.get_by_role("button", name="Take over").click()
     back = person.page.get_by_role("button", name="Hand back")
     await expect(back).to_be_visible(timeout=PATIENCE_MS)
@@ -247,7 +250,7 @@ async def test_a_terminal_of_an_agent_is_taken_over_and_handed_back(person: Pers
     assert refused.status >= 400
     await person.has_focus_in_terminal()
     await person.runs("echo mine")
-    await person.sees("^mine$")
+    await person.sees("^mine$", 1)
     await back.click()
     await expect(person.page.get_by_role("button", name="Take over")).to_be_visible(timeout=PATIENCE_MS)
     assert (await server.get(f"/api/terminals/{terminal}")).json["paused_by"] is None

@@ -132,7 +132,7 @@ def _document(content: str, *, status: int = 200, headers: dict[str, str] | None
 
 def _serve(file: Path) -> Handler:
     is_fixed = _HASHED.search(file.name) is not None
-    headers = {hdrs.CACHE_CONTROL: f"public, max-age={_YEAR}, immutable" if is_fixed else "no-cache"}
+    headers: dict[str, str] = {hdrs.CACHE_CONTROL: f"public, max-age={_YEAR}, immutable" if is_fixed else "no-cache"}
     if file.name.startswith(_PLAYER):
         policy = CONTENT_POLICY.format(sockets="")
         headers["Content-Security-Policy"] = policy.replace("script-src 'self'", "script-src 'self' 'wasm-unsafe-eval'")

@@ -32,12 +32,16 @@ _USUAL_SHAPE = b"\x1b[2 q"
 
 def repaint(terminal: NativeTerminal, title: str) -> bytes:
     """Write everything but history; the order is what keeps one part from disturbing another."""
-    with closing(NativeTerminal.restore(terminal.snapshot(), scrollback_bytes=0)) as copy:
+    snapshot = terminal.snapshot()
+    unfinished = terminal.unfinished()
+    with closing(NativeTerminal.restore(snapshot, scrollback_bytes=0)) as copy:
         copy.feed(b"\x18")  # CAN gives up an unfinished sequence
         shape = _cursor_shape(copy)
         copy.feed(b"\x1b8")
         saved = _saved_cursor(copy)
-        shown = write_text(copy)
+        # Half a character, given up, leaves its mark in the text.
+        is_same = unfinished[:1] < b"\x80"
+        shown = write_text(copy if is_same else terminal, is_scratch=is_same)
         under = b""
         shape_under = _USUAL_SHAPE
         if terminal.get(c.Data.ACTIVE_SCREEN, c_int()).value:
@@ -47,7 +51,7 @@ def repaint(terminal: NativeTerminal, title: str) -> bytes:
             cursor = _cursor(copy)
             copy.feed(b"\x1b8")
             saved_under = _saved_cursor(copy)
-            under = saved_under + write_text(copy) + cursor
+            under = saved_under + write_text(copy, is_scratch=True) + cursor
             under += b"" if shape_under == _USUAL_SHAPE else shape_under
             under += b"\x1b[?%dh" % mode + FRESH_CURSOR
     before, after = _modes(terminal)
@@ -58,7 +62,7 @@ def repaint(terminal: NativeTerminal, title: str) -> bytes:
         parts.append(shape)
     if title:
         parts.append(b"\x1b]2;%s\x1b\\" % title.encode())
-    return b"".join([*parts, *_colors(terminal), terminal.unfinished()])
+    return b"".join([*parts, *_colors(terminal), unfinished])
 
 
 def _cursor(terminal: NativeTerminal, margins: bytes = b"") -> bytes:

@@ -20,14 +20,22 @@ FRESH_CURSOR = b'\x1b[?6l\x0f\x1b(B\x1b)B\x1b*B\x1b+B\x1b[m\x1b]8;;\x1b\\\x1b[0"
 # And no insert mode, margins, wrapping or clustering: a blank changes nothing but the cell that it is written to.
 _WRITE_BLANKS = FRESH_CURSOR + b"\x1b[4l\x1b[?69l\x1b[r\x1b[?7l\x1b[?2027l"
 
+# A cell has 8 bytes. 0 to 2 and two bits of 3 say what is in it, with its kind in two bits of 0; six bits of 3,
+# 4 and two bits of 5 are its style; two bits of 5 its width: see CellBits.
+_WIDTH_BYTE = 5
 _CONTENT_MASK = 0xFFFFFF << c.CellBits.CONTENT
-_STYLE_MASK = 0xFFFF << c.CellBits.STYLE_ID
-_SPACE = 0x20 << c.CellBits.CONTENT
-# What the byte of a cell that holds its width can be when it is neither wide nor a part of what is.
-_WIDTH_BYTE, _WIDTH_SHIFT = divmod(c.CellBits.WIDE, 8)
-_NARROW = bytes(byte for byte in range(256) if not byte >> _WIDTH_SHIFT & 3)
-# What the first byte of a cell can be when it holds nothing but a colour.
-_COLORED = bytes(byte for byte in range(256) if byte & 3 in (c.Content.BG_COLOR_PALETTE, c.Content.BG_COLOR_RGB))
+_EMPTY, _SPACE = 0, 0x20 << c.CellBits.CONTENT
+_COLORS = (c.Content.BG_COLOR_PALETTE, c.Content.BG_COLOR_RGB)
+_NARROW = bytes(byte for byte in range(256) if not byte & 0x0C)
+_COLORED = bytes(byte for byte in range(256) if byte & 3 in _COLORS)
+_IS_COLORED = bytes(0xFF if byte & 3 in _COLORS else 0 for byte in range(256))
+_LOW_BITS = bytes(byte & 3 for byte in range(256))
+_HIGH_BITS = bytes(byte & 0xFC for byte in range(256))
+_WIDTH_BITS = bytes(byte & 0x0C for byte in range(256))
+_IS_WIDE = bytes(byte >> 2 & 3 == c.Wide.WIDE for byte in range(256))
+_NO_BLANK = bytes(byte & 0xFC not in (_EMPTY, _SPACE) for byte in range(256))
+_IS_SET = bytes(byte != 0 for byte in range(256))
+_GAP = re.compile(rb"\0+")
 
 _SMALL_COLOR = re.compile(rb"\x1b\[([34]8);5;([0-9]|1[0-5])m")
 
@@ -60,19 +68,22 @@ class _Block(NamedTuple):
     ours: bool  # a row that the library does not write exactly
 
 
-def write_text(copy: NativeTerminal) -> bytes:
-    """Write the cells of the shown screen of a copy, which afterwards is good for nothing else."""
-    rows = copy.raw_rows()
+def write_text(terminal: NativeTerminal, *, is_scratch: bool) -> bytes:
+    """Write the cells of the shown screen. A scratch terminal may be changed, which makes this faster."""
+    rows = terminal.raw_rows()
     blanks = [_blanks(row) for row in rows]
+    if not is_scratch:
+        blanks = [None if found else found for found in blanks]
     filling = [
         b"\x1b[%d;%dH%s%*s\x1b[m" % (number, each.col + 1, each.sgr, each.cells, b"")
         for number, found in enumerate(blanks, start=1)
         for each in found or ()
     ]
     blocks = list(_blocks(rows, blanks))
-    ours = copy.rows({block.first for block in blocks if block.ours}) if any(block.ours for block in blocks) else {}
+    numbers = {block.first for block in blocks if block.ours}
+    ours = terminal.rows(numbers) if numbers else {}
     if filling:
-        copy.feed(_WRITE_BLANKS + b"".join(filling))
+        terminal.feed(_WRITE_BLANKS + b"".join(filling))
     written = []
     for block in blocks:
         if not block.behind:
@@ -83,47 +94,57 @@ def write_text(copy: NativeTerminal) -> bytes:
             cells = rows[block.last].cells
             # Asked for the place before a wide character that found no room, the library adds that character.
             end = len(cells) // 8 - (2 if _wide(cells, -1) == c.Wide.SPACER_HEAD else 1)
-            text = _SMALL_COLOR.sub(_small_color, copy.styled_text(block.first, block.last, end))
+            text = _SMALL_COLOR.sub(_small_color, terminal.styled_text(block.first, block.last, end))
             written.append(text.replace(b"\x1b[0m\x1b[", b"\x1b[0;"))
     return b"".join(written)
 
 
 def _blanks(row: RawRow) -> list[_Blanks] | None:
-    """Find the cells to write to, so that the library writes the row exactly; None if that does not help."""
+    """Find the cells to write to, so that the library writes the row exactly; None if that does not help.
+
+    All cells are looked at together: the bytes at one place in each of them make up one large number.
+    """
     cells = row.cells if row.is_wrapped else without_blanks(row.cells)
+    if not cells:
+        return []
     firsts = cells[::8]
-    if 0 not in firsts and not cells[_WIDTH_BYTE::8].translate(None, _NARROW) and firsts.translate(None, _COLORED):
-        return []  # characters in all cells, and none that is wide
-    found: list[_Blanks] = []
-    start = None
-    has_text = False
-    numbers: list[int] = memoryview(cells).cast("Q").tolist()
-    for col, number in enumerate(numbers):
-        wide = number >> c.CellBits.WIDE & 3
-        tag = number & 3
-        if tag < c.Content.BG_COLOR_PALETTE and not number & _CONTENT_MASK and wide == c.Wide.NARROW:
-            if number & _STYLE_MASK:
-                return None
-            start = col if start is None else start
-            continue
-        if start is not None:
-            found.append(_Blanks(start, col - start))
-            start = None
-        if wide == c.Wide.WIDE and number & _CONTENT_MASK in (0, _SPACE):
+    is_narrow = not cells[_WIDTH_BYTE::8].translate(None, _NARROW)
+    if 0 not in firsts and is_narrow and firsts.translate(None, _COLORED):
+        return []  # a character or a colour in every cell
+
+    high = _join(cells, 1) | _join(cells, 2) | _join(cells, 3, _LOW_BITS)
+    if not is_narrow:
+        wide = _join(cells, _WIDTH_BYTE, _IS_WIDE)
+        text = high | _join(cells, 0, _NO_BLANK)
+        if int.from_bytes(_split(text, cells).translate(_IS_SET), "little") & wide != wide:
             return None
-        has_text = has_text or (tag < c.Content.BG_COLOR_PALETTE and bool(number & _CONTENT_MASK))
-    if start is not None:
-        found.append(_Blanks(start, len(numbers) - start))
-    if numbers and not has_text and not found:
-        # One cell of text is enough.
-        content = numbers[0] >> c.CellBits.CONTENT & 0xFFFFFF
-        if numbers[0] & 3 == c.Content.BG_COLOR_PALETTE:
-            found.append(_Blanks(0, 1, b"\x1b[48;5;%dm" % (content & 0xFF)))
-        elif numbers[0] & 3 == c.Content.BG_COLOR_RGB:
-            found.append(_Blanks(0, 1, b"\x1b[48;2;%d;%d;%dm" % (content & 0xFF, content >> 8 & 0xFF, content >> 16)))
-        else:
-            return None
-    return found
+    content = _split(high | _join(cells, 0) | _join(cells, _WIDTH_BYTE, _WIDTH_BITS), cells)
+    style = _split(_join(cells, 3, _HIGH_BITS) | _join(cells, 4) | _join(cells, 5, _LOW_BITS), cells)
+    found = [_Blanks(gap.start(), gap.end() - gap.start()) for gap in _GAP.finditer(content)]
+    if any(style[gap.col : gap.col + gap.cells].strip(b"\0") for gap in found):
+        return None
+    has_text = (high | _join(cells, 0)) & ~_join(cells, 0, _IS_COLORED)
+    if found or has_text:
+        return found
+    # Nothing but colours: one cell with text is enough.
+    return [_Blanks(0, 1, _background(int.from_bytes(cells[:8], "little")))]
+
+
+def _join(cells: bytes, place: int, table: bytes | None = None) -> int:
+    """Make one number of the bytes at a place in each cell."""
+    return int.from_bytes(cells[place::8].translate(table), "little")
+
+
+def _split(joined: int, cells: bytes) -> bytes:
+    """Make one byte for each cell of such a number."""
+    return joined.to_bytes(len(cells) // 8, "little")
+
+
+def _background(number: int) -> bytes:
+    content = number >> c.CellBits.CONTENT & 0xFFFFFF
+    if number & 3 == c.Content.BG_COLOR_PALETTE:
+        return b"\x1b[48;5;%dm" % (content & 0xFF)
+    return b"\x1b[48;2;%d;%d;%dm" % (content & 0xFF, content >> 8 & 0xFF, content >> 16)
 
 
 def _blocks(rows: list[RawRow], blanks: list[list[_Blanks] | None]) -> Iterator[_Block]:
@@ -164,12 +185,12 @@ def _wraps(row: RawRow, following: RawRow) -> bool:
         return False
     if _wide(row.cells, -1) != c.Wide.SPACER_HEAD:
         return True
-    first = int.from_bytes(following.cells[:8], "little")
-    return _wide(following.cells, 0) == c.Wide.WIDE and first & _CONTENT_MASK not in (0, _SPACE)
+    content = int.from_bytes(following.cells[:4], "little") & _CONTENT_MASK
+    return _wide(following.cells, 0) == c.Wide.WIDE and content not in (_EMPTY, _SPACE)
 
 
 def _wide(cells: bytes, at: int) -> int:
-    return cells[_WIDTH_BYTE::8][at] >> _WIDTH_SHIFT & 3
+    return cells[_WIDTH_BYTE::8][at] >> 2 & 3
 
 
 def _row_text(row: Row) -> bytes:

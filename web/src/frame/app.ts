@@ -74,6 +74,7 @@ export class App implements Services {
     if (terminal !== null) this.openTerminal(terminal);
     // Whoever comes to a server where nothing is open yet wants a terminal.
     else if (this.live.state.value.terminals.size === 0 && this.dock.isEmpty) await this.newTerminal();
+    document.body.dataset.ready = 'true';
   }
 
   may(scope: 'type' | 'run' | 'approve' | 'admin'): boolean {

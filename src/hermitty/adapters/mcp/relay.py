@@ -11,7 +11,7 @@ import contextlib
 import logging
 import random
 import secrets
-from collections.abc import AsyncIterator, Coroutine
+from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 from urllib.parse import quote
@@ -36,6 +36,9 @@ from hermitty.errors import HermittyError, OutcomeUnknown, ServerUnavailable
 
 if TYPE_CHECKING:
     from anyio.streams.memory import MemoryObjectSendStream
+
+# Takes the answer to a request.
+Deliver = Callable[[Answer], Awaitable[None]]
 
 _PATH = "/mcp"
 _QUEUED = 1000
@@ -105,7 +108,7 @@ class Relay:
         """Make sure that the server is there and lets us in, or raise what is wrong."""
         try:
             async with asyncio.timeout(_CHECK_S):
-                answer = await self._exchange(_DISCOVER, None)
+                answer = await self._exchange(_DISCOVER)
         except TimeoutError as exc:
             url = self._link.url
             raise ServerUnavailable(f"the server at {url} does not answer within {_CHECK_S:g} s", url) from exc
@@ -162,23 +165,29 @@ class Relay:
     async def _carry(self, request: JSONRPCRequest, call: _Call) -> None:
         """Send a request, and its answer to the client."""
         try:
-            answer = await self._answer(request, call)
-            if not call.is_cancelled:
-                await self._pass_on(answer)
+            lost = await self._try(request, call)
+            if lost is not None and not call.is_cancelled:
+                await self._pass_on(lost)
         finally:
             call.arrived.set()
             if self._calls.get(request.id) is call:
                 del self._calls[request.id]
 
-    async def _answer(self, request: JSONRPCRequest, call: _Call) -> Answer:
+    async def _try(self, request: JSONRPCRequest, call: _Call) -> JSONRPCError | None:
+        """Send a request until it arrives, and see to its answer; return what to answer when there is none."""
         backoff = Backoff(_RETRY_S)
         while True:
             session = self._session
             try:
                 placed = await self._placed(request)
-                answer = await self._exchange(placed, call)
-                self._note(placed, answer)
-                return answer
+
+                async def deliver(answer: Answer, placed: JSONRPCRequest = placed) -> None:
+                    self._note(placed, answer)
+                    if not call.is_cancelled:
+                        await self._pass_on(answer)
+
+                await self._exchange(placed, call, deliver)
+                return None
             except _SessionGone:
                 error: HermittyError = ServerUnavailable("the server was started again", self._link.url)
                 with contextlib.suppress(HermittyError):
@@ -231,34 +240,47 @@ class Relay:
         await call.arrived.wait()
         await self._tell(notification)
 
-    async def _exchange(self, request: JSONRPCRequest, call: _Call | None) -> Answer:
+    async def _exchange(
+        self, request: JSONRPCRequest, call: _Call | None = None, deliver: Deliver | None = None
+    ) -> Answer:
         """Send a request and return its answer; what comes before that goes to the client.
 
-        Raises OutcomeUnknown when the connection breaks, and ServerUnavailable when nothing was sent.
+        The answer is delivered at once, and the rest of it read: only then the connection can be used again. Raises
+        OutcomeUnknown when the connection breaks, and ServerUnavailable when nothing was sent.
         """
         is_hello = request.method == "initialize"
         headers = newer_headers(request)
         if headers is None:
             headers = {} if is_hello else self._older_headers()
-        async with self._link.send("POST", _PATH, body_of(request), headers) as response:
-            if response.status == 404 and SESSION_HEADER in headers:
-                raise _SessionGone
-            if response.status == 401 and self._broke():
-                raise ServerUnavailable("the server has another token now", self._link.url)
-            if call is not None:
-                call.arrived.set()
-            async for message in messages_of(response):
-                if isinstance(message, JSONRPCError) and message.id is None:
-                    message = JSONRPCError(jsonrpc="2.0", id=request.id, error=message.error)
-                if isinstance(message, JSONRPCResponse | JSONRPCError):
-                    if is_hello and isinstance(message, JSONRPCResponse):
-                        self._session = response.headers.get(SESSION_HEADER)
-                        self._version = str(message.result.get("protocolVersion", ""))
-                    return message
-                await self._pass_on(message)
-            if response.status >= 300:
-                return failure(request, await refusal(response), INTERNAL_ERROR)
-        raise self._link.unknown("it ended without an answer")
+        answer: Answer | None = None
+        try:
+            async with self._link.send("POST", _PATH, body_of(request), headers) as response:
+                if response.status == 404 and SESSION_HEADER in headers:
+                    raise _SessionGone
+                if response.status == 401 and self._broke():
+                    raise ServerUnavailable("the server has another token now", self._link.url)
+                if call is not None:
+                    call.arrived.set()
+                async for message in messages_of(response):
+                    if not isinstance(message, JSONRPCResponse | JSONRPCError):
+                        await self._pass_on(message)
+                    elif answer is None:
+                        answer = message.model_copy(update={"id": request.id})  # a refusal may have none
+                        if is_hello and isinstance(answer, JSONRPCResponse):
+                            self._session = response.headers.get(SESSION_HEADER)
+                            self._version = str(answer.result.get("protocolVersion", ""))
+                        if deliver is not None:
+                            await deliver(answer)
+                if answer is None and response.status >= 300:
+                    answer = failure(request, await refusal(response), INTERNAL_ERROR)
+                    if deliver is not None:
+                        await deliver(answer)
+        except OutcomeUnknown:
+            if answer is None:
+                raise
+        if answer is None:
+            raise self._link.unknown("it ended without an answer")
+        return answer
 
     async def _tell(self, message: JSONRPCMessage) -> None:
         """Send what is not answered. A server that is away has nothing left that it could be about."""
@@ -276,12 +298,12 @@ class Relay:
             if self._session != stale or self._hello is None:
                 return
             hello = self._hello.model_copy(update={"id": "hermitty-relay"})
-            if isinstance(await self._exchange(hello, None), JSONRPCError):
+            if isinstance(await self._exchange(hello), JSONRPCError):
                 raise ServerUnavailable("the server does not shake hands any more", self._link.url)
             await self._tell(_INITIALIZED)
             for request in list(self._subscribed.values()):
                 with contextlib.suppress(_SessionGone):
-                    await self._exchange(request.model_copy(update={"id": "hermitty-relay"}), None)
+                    await self._exchange(request.model_copy(update={"id": "hermitty-relay"}))
 
     async def _listen(self) -> None:
         """Pass on what the server says by itself; find it again when it is away."""
