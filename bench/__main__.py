@@ -8,6 +8,7 @@ from collections.abc import Awaitable, Callable, Sequence
 from contextlib import ExitStack
 from typing import TextIO
 
+from bench.acp import measure_acp
 from bench.crowd import measure_crowd
 from bench.drain import measure_drain
 from bench.durable import measure_durable
@@ -34,6 +35,7 @@ BENCHMARKS: dict[str, Callable[[Plan], Awaitable[list[Measurement]]]] = {
     "shells": measure_other_shells,
     "replay": measure_replay,
     "policy": measure_policy,
+    "acp": measure_acp,
     "relay": measure_relay,
     "echo": measure_echo,
     "api": measure_api,

@@ -10,7 +10,7 @@ import sys
 from collections import deque
 from collections.abc import Iterator
 
-from hermitty.cli.asking import _KEYS, _MEANING, _TRIES, _forget_typed_ahead, _name, describe
+from hermitty.cli.asking import KEYS, MEANING, TRIES, describe, forget_typed_ahead, own_name
 from hermitty.runtime.approvals import Approval, Question
 
 _TYPED_AHEAD = 100
@@ -56,10 +56,10 @@ class Console:
         """Show a question, and return what the person says. The end of the input is a no."""
         async with self._asking:  # one at a time
             # What was typed before the question was seen is no answer to it.
-            _forget_typed_ahead()
+            forget_typed_ahead()
             self._lines.clear()
             self._rest = b""
-            by = _name()
+            by = own_name()
             sys.stderr.write("\n" + describe(question))
             if question.confirmation is not None:
                 typed = await self.line(
@@ -67,9 +67,9 @@ class Console:
                 )
                 is_confirmed = (typed or "").strip() in (question.confirmation, question.line.strip())
                 return Approval("allow", typed=typed, by=by) if is_confirmed else Approval("deny", by=by)
-            keys = {key: scope for scope, key in _KEYS.items() if scope in question.scopes}
-            longer = "".join(f", [{key}] {_MEANING[scope]}" for key, scope in keys.items())
-            for _ in range(_TRIES):
+            keys = {key: scope for scope, key in KEYS.items() if scope in question.scopes}
+            longer = "".join(f", [{key}] {MEANING[scope]}" for key, scope in keys.items())
+            for _ in range(TRIES):
                 said = await self.line(f"\n[y] allow once, [n] no, [s] skip it{longer}: ")
                 match (said or "").strip().lower():
                     case "y" | "yes":

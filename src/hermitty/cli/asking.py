@@ -8,13 +8,13 @@ from typing import TextIO
 from hermitty.runtime.approvals import Approval, Question, Scope
 
 # The keys of what an answer can count for.
-_KEYS = {Scope.SESSION: "e", Scope.WORKSPACE: "w", Scope.USER: "a"}
-_MEANING = {
+KEYS = {Scope.SESSION: "e", Scope.WORKSPACE: "w", Scope.USER: "a"}
+MEANING = {
     Scope.SESSION: "allow for this session",
     Scope.WORKSPACE: "allow in this workspace",
     Scope.USER: "always allow",
 }
-_TRIES = 3
+TRIES = 3
 
 
 def can_ask() -> bool:
@@ -24,11 +24,11 @@ def can_ask() -> bool:
 
 def ask_on_terminal(question: Question) -> Approval:
     """Show a question and return what the person says. Without a terminal, an end of input or Ctrl-C it is a no."""
-    by = _name()
+    by = own_name()
     if not can_ask():
         return Approval("deny", by=by, note="there is no terminal to ask on")
     # What was typed before the question was seen is no answer to it.
-    _forget_typed_ahead()
+    forget_typed_ahead()
     try:
         return _ask(question, by, sys.stdin.readline, sys.stderr)
     except KeyboardInterrupt:
@@ -56,9 +56,9 @@ def _ask(question: Question, by: str, read: Callable[[], str], out: TextIO) -> A
         typed = read().strip()
         is_confirmed = typed in (question.confirmation, question.line.strip())
         return Approval("allow", typed=typed, by=by) if is_confirmed else Approval("deny", by=by)
-    keys = {key: scope for scope, key in _KEYS.items() if scope in question.scopes}
-    longer = "".join(f", [{key}] {_MEANING[scope]}" for key, scope in keys.items())
-    for _ in range(_TRIES):
+    keys = {key: scope for scope, key in KEYS.items() if scope in question.scopes}
+    longer = "".join(f", [{key}] {MEANING[scope]}" for key, scope in keys.items())
+    for _ in range(TRIES):
         out.write(f"\n[y] allow once, [n] no, [s] skip it{longer}: ")
         out.flush()
         said = read()
@@ -84,11 +84,11 @@ def _shown(text: str) -> str:
     )
 
 
-def _name() -> str:
+def own_name() -> str:
     return os.environ.get("USER") or os.environ.get("USERNAME") or "the person at the terminal"
 
 
-def _forget_typed_ahead() -> None:
+def forget_typed_ahead() -> None:
     try:
         import termios
     except ImportError:  # Windows

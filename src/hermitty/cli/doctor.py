@@ -41,6 +41,7 @@ async def _examine() -> dict[str, Any]:
         "shells": shells,
         "host": _host(),
         "input_detection": _input_detection(),
+        "extras": _extras(),
         "sandbox": {"available": False, "reason": "not part of this version"},
     }
 
@@ -73,10 +74,37 @@ def _host() -> dict[str, Any]:
     limit = Path("/proc/sys/kernel/pty/max")
     return {
         "kind": "in-process",
+        "durable": _durable(),
         "descriptors": {"soft": soft, "hard": hard},
         "ptys": int(limit.read_text()) if limit.exists() else None,
         "memory_directory": os.access("/dev/shm", os.W_OK),
     }
+
+
+def _durable() -> dict[str, Any]:
+    """Describe the host that keeps the terminals of a server."""
+    from hermitty.host.control import host_status
+    from hermitty.runtime.places import find_places
+
+    try:
+        status = host_status(find_places().state)
+    except HermittyError as error:
+        return {"running": False, "problem": str(error)}
+    if status is None:
+        return {"running": False, "problem": None}
+    return {"running": True, "pid": status.welcome.pid, "terminals": len(status.report.terminals)}
+
+
+def _extras() -> dict[str, bool]:
+    """Say which parts have all the packages they need."""
+    needed = {"server": ("aiohttp", "msgspec"), "mcp": ("mcp",), "acp": ("agent-client-protocol",)}
+    return {name: all(_version(package) for package in packages) for name, packages in needed.items()}
+
+
+def _durable_words(durable: dict[str, Any]) -> str:
+    if durable["running"]:
+        return f"runs (process {durable['pid']}, {durable['terminals']} terminals)"
+    return f"no: {durable['problem']}" if durable["problem"] else "does not run; `hermitty serve` starts it"
 
 
 def _input_detection() -> str:
@@ -107,6 +135,9 @@ def _print(found: dict[str, Any]) -> None:
     )
     print(f"  input detection    by {found['input_detection']}")
     print(f"  pictures (PNG)     {'yes' if found['packages']['pillow'] else 'no: install hermitty[image]'}")
+    print(f"  durable host       {_durable_words(host['durable'])}")
+    for name, is_there in found["extras"].items():
+        print(f"  {name:<18} {'yes' if is_there else f'no: install hermitty[{name}]'}")
     print(f"  sandbox            no: {found['sandbox']['reason']}")
     if not any(shell["works"] for shell in found["shells"]):
         print("\nno shell works: install bash", file=sys.stderr)

@@ -75,25 +75,28 @@ def parser() -> argparse.ArgumentParser:
     run.add_argument("--yes", action="store_true", help="answer approvals with allow")
     run.add_argument("command", nargs="+", metavar="COMMAND", help="the command, best after --")
 
+    add_serve(commands)
+    add_terminals(commands)
+    add_host(commands)
+    add_play(commands)
+    add_mcp(commands)
+    add_acp(commands)
+    _add_check(commands)
+    add_rules(commands)
+    add_approvals(commands)
+    _add_history(commands)
+    _add_config(commands)
+    _add_doctor(commands)
+    return top
+
+
+def _add_doctor(commands: "argparse._SubParsersAction[argparse.ArgumentParser]") -> None:
     doctor = commands.add_parser(
         "doctor",
         help="show what works on this machine",
         description="Try every shell and feature on this machine, and say what works and what to do otherwise.",
     )
     doctor.add_argument("--json", action="store_true", help="print JSON")
-
-    _add_config(commands)
-    _add_history(commands)
-    _add_check(commands)
-    add_rules(commands)
-    add_approvals(commands)
-    add_acp(commands)
-    add_host(commands)
-    add_mcp(commands)
-    add_play(commands)
-    add_serve(commands)
-    add_terminals(commands)
-    return top
 
 
 def _add_check(commands: "argparse._SubParsersAction[argparse.ArgumentParser]") -> None:

@@ -213,8 +213,9 @@ export class TerminalPanel implements IContentRenderer {
     setAttributes(this.lock, { 'aria-label': lockLabel, title: lockLabel, 'aria-pressed': state.lock !== null });
     replace(this.lock, icon(state.lock === null ? 'unlock' : 'lock'));
     if (state.exit !== null) {
-      const words = state.exit.code === null ? t.terminalEnded : t.exitedWith(state.exit.code);
-      this.showNotice(state.exit.reason === '' ? words : `${words}: ${state.exit.reason}`, true);
+      const { code, reason } = state.exit;
+      const words = reason === '' ? t.terminalEnded : `${t.terminalEnded}: ${reason}`;
+      this.showNotice(code === null ? words : t.exitedWith(code), true);
     } else if (state.link === 'gave-up' || state.link === 'refused') {
       this.showNotice(state.link === 'refused' ? t.refused : t.gaveUp, false);
     } else this.notice.hidden = true;
