@@ -344,7 +344,7 @@ class TerminalPaused(HermittyError):
     code = "terminal_paused"
 
     def __init__(self, terminal_id: str, by: str) -> None:
-        super().__init__(f"{by} has taken terminal {terminal_id} over; wait until it is handed back, or use another one")
+        super().__init__(f"{by} has taken terminal {terminal_id} over; wait until it is handed back, or use another")
         self.terminal_id = terminal_id
         self.by = by
 

@@ -86,7 +86,7 @@ async def test_recordings_are_listed_and_read_as_asciicast(home: Path, places: P
     def with_recordings(settings: SettingsPlace) -> Runtime:
         runtime = in_process(settings)
         kept.append(Recordings(places))
-        runtime.recordings = kept[0]  # type: ignore[attr-defined]
+        runtime.recordings = kept[0]
         return runtime
 
     settings = source_for(home, places, policy__mode="off")

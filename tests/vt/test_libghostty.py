@@ -11,7 +11,6 @@ from hermitty.vt import libghostty as c
 ENUMS: list[tuple[type[IntEnum], str]] = [
     (c.Option, "TERMINAL_OPT"),
     (c.Data, "TERMINAL_DATA"),
-    (c.CellData, "CELL_DATA"),
     (c.RowData, "ROW_DATA"),
     (c.Content, "CELL_CONTENT"),
     (c.Wide, "CELL_WIDE"),
@@ -66,3 +65,25 @@ def test_functions_have_the_arguments_of_the_header() -> None:
         theirs = _ffi.ffi.typeof(getattr(_ffi.lib, f"ghostty_{name}"))
         assert len(theirs.args) == len(arguments), name
         assert _ffi.lib.GHOSTTY_INVALID_VALUE == c.INVALID_VALUE
+
+
+def test_cells_are_laid_out_as_the_library_reads_them() -> None:
+    def parts(number: int) -> list[int]:
+        found = []
+        for name in ("CONTENT_TAG", "CODEPOINT", "STYLE_ID", "WIDE", "COLOR_PALETTE"):
+            out = _ffi.ffi.new("uint32_t*")
+            _ffi.lib.ghostty_cell_get(number, getattr(_ffi.lib, f"GHOSTTY_CELL_DATA_{name}"), out)
+            found.append(out[0])
+        return found
+
+    tag, content, style, wide = c.CellBits.CONTENT_TAG, c.CellBits.CONTENT, c.CellBits.STYLE_ID, c.CellBits.WIDE
+    assert parts(0) == [c.Content.CODEPOINT, 0, 0, c.Wide.NARROW, 0]
+    for code, number, width in ((0x20, 1, c.Wide.WIDE), (0x10FFFF, 0xFFFF, c.Wide.SPACER_HEAD), (0x3000, 0x8000, 0)):
+        assert parts(code << content | number << style | width << wide)[:4] == [0, code, number, width]
+    palette = c.Content.BG_COLOR_PALETTE << tag | 0xAB << content
+    assert parts(palette)[0] == c.Content.BG_COLOR_PALETTE
+    assert parts(palette)[-1] == 0xAB
+    rgb = _ffi.ffi.new("GhosttyColorRgb*")
+    colored = c.Content.BG_COLOR_RGB << tag | 0x030201 << content
+    _ffi.lib.ghostty_cell_get(colored, _ffi.lib.GHOSTTY_CELL_DATA_COLOR_RGB, rgb)
+    assert (rgb.r, rgb.g, rgb.b) == (1, 2, 3)

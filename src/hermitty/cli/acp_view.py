@@ -222,7 +222,7 @@ class JsonView:
             answer=answer,
         )
 
-    def print(self, kind: str, **fields: object) -> None:
+    def print(self, kind: str, /, **fields: object) -> None:
         """Print one object."""
         try:
             self._out.write(json.dumps({"type": kind, **fields}) + "\n")

@@ -85,10 +85,12 @@ def _shown(text: str) -> str:
 
 
 def own_name() -> str:
+    """Return who answers, for the record."""
     return os.environ.get("USER") or os.environ.get("USERNAME") or "the person at the terminal"
 
 
 def forget_typed_ahead() -> None:
+    """Forget what was typed before the question was there."""
     try:
         import termios
     except ImportError:  # Windows
