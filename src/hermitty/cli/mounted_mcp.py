@@ -22,6 +22,7 @@ def mount_mcp(app: web.Application) -> None:
     """Let clients of the Model Context Protocol use the runtime of a server, with a token for `run`."""
     mounted = _Mounted(app)
     app.router.add_route("*", _PATH, mounted.handle)
+    app.on_shutdown.append(mounted.hang_up)
     app.cleanup_ctx.append(mounted.life)
 
 
@@ -30,6 +31,7 @@ class _Mounted:
         self._parts = app[PARTS]
         self._stack = AsyncExitStack()
         self._bridge: asyncio.Task[AsgiBridge] | None = None
+        self._answering: set[asyncio.Task[object]] = set()
 
     async def handle(self, request: web.Request) -> web.StreamResponse:
         """Answer a request."""
@@ -39,7 +41,18 @@ class _Mounted:
         if self._bridge is None:
             self._bridge = asyncio.get_running_loop().create_task(self._make())
         bridge = await asyncio.shield(self._bridge)
-        return await bridge.handle(request)
+        answering = asyncio.current_task()
+        assert answering is not None
+        self._answering.add(answering)
+        try:
+            return await bridge.handle(request)
+        finally:
+            self._answering.discard(answering)
+
+    async def hang_up(self, _app: web.Application) -> None:
+        """End the streams of clients, who would listen for ever."""
+        for answering in self._answering:
+            answering.cancel()
 
     async def life(self, _app: web.Application) -> AsyncIterator[None]:
         """End it with the application."""

@@ -11,7 +11,7 @@ from ctypes import c_int
 
 from hermitty.vt import libghostty as c
 from hermitty.vt.ghostty_terminal import BACKGROUND, FOREGROUND, NativeTerminal
-from hermitty.vt.ghostty_text import FRESH_CURSOR, sgr, write_text
+from hermitty.vt.ghostty_text import FRESH_CURSOR, PLAIN_WRITING, row_text, sgr, write_text
 from hermitty.vt.screen import Run
 
 _MODE = re.compile(rb"\x1b\[(\??[0-9]+)[hl]")
@@ -21,6 +21,8 @@ _MODES_BEFORE = (b"?69", b"?2027")
 _MODES_APART = (b"?3", b"?6", b"?40", b"?47", b"?1047", b"?1048", b"?1049")
 _ALTERNATE_MODES = (1049, 1047, 47)
 _ORIGIN_MODE = 6
+_WRAP_MODE = 7
+_INSERT_MODE = 4 | 1 << 15
 
 _TOP_MARGIN = re.compile(rb"\x1b\[([0-9]+);[0-9]+r")
 _LEFT_MARGIN = re.compile(rb"\x1b\[([0-9]+);[0-9]+s")
@@ -35,13 +37,11 @@ def repaint(terminal: NativeTerminal, title: str) -> bytes:
     snapshot = terminal.snapshot()
     unfinished = terminal.unfinished()
     with closing(NativeTerminal.restore(snapshot, scrollback_bytes=0)) as copy:
-        copy.feed(b"\x18")  # CAN gives up an unfinished sequence
+        _give_up(copy, unfinished)
         shape = _cursor_shape(copy)
         copy.feed(b"\x1b8")
         saved = _saved_cursor(copy)
-        # Half a character, given up, leaves its mark in the text.
-        is_same = unfinished[:1] < b"\x80"
-        shown = write_text(copy if is_same else terminal, is_scratch=is_same)
+        shown = write_text(copy)
         under = b""
         shape_under = _USUAL_SHAPE
         if terminal.get(c.Data.ACTIVE_SCREEN, c_int()).value:
@@ -51,7 +51,7 @@ def repaint(terminal: NativeTerminal, title: str) -> bytes:
             cursor = _cursor(copy)
             copy.feed(b"\x1b8")
             saved_under = _saved_cursor(copy)
-            under = saved_under + write_text(copy, is_scratch=True) + cursor
+            under = saved_under + write_text(copy) + cursor
             under += b"" if shape_under == _USUAL_SHAPE else shape_under
             under += b"\x1b[?%dh" % mode + FRESH_CURSOR
     before, after = _modes(terminal)
@@ -63,6 +63,19 @@ def repaint(terminal: NativeTerminal, title: str) -> bytes:
     if title:
         parts.append(b"\x1b]2;%s\x1b\\" % title.encode())
     return b"".join([*parts, *_colors(terminal), unfinished])
+
+
+def _give_up(copy: NativeTerminal, unfinished: bytes) -> None:
+    """Give up an unfinished sequence without a change of the text."""
+    if unfinished[:1] < b"\x80":
+        copy.feed(b"\x18")
+        return
+    # Half a character leaves a mark in the cell at the cursor. Write that row again.
+    col, row = copy.number(c.Data.CURSOR_X), copy.number(c.Data.CURSOR_Y)
+    text = row_text(copy.rows({row})[row])
+    copy.clear_mode(_WRAP_MODE)
+    copy.clear_mode(_INSERT_MODE)
+    copy.feed(b"\x18%s\x1b[%d;%dH\x1b[X\x1b[%dH%s" % (PLAIN_WRITING, row + 1, col + 1, row + 1, text))
 
 
 def _cursor(terminal: NativeTerminal, margins: bytes = b"") -> bytes:

@@ -131,6 +131,10 @@ class NativeTerminal:
         """Read whether a DEC private mode is set."""
         return bool(self.get(c.Data.MODE, c.Mode(number)).value)
 
+    def clear_mode(self, number: int) -> None:
+        """Reset a mode as a program would, but without writing; ANSI modes have bit 15 set."""
+        c.check(self._lib.ghostty_terminal_set(self.handle, c.Option.MODE, byref(c.Mode(number, False))))
+
     @property
     def size(self) -> Size:
         """Columns and rows."""

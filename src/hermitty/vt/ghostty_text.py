@@ -17,8 +17,8 @@ from hermitty.vt.screen import PLAIN, Color, Palette, Style, Underline
 
 # Origin mode, charsets, style, link and protection as a fresh terminal has them.
 FRESH_CURSOR = b'\x1b[?6l\x0f\x1b(B\x1b)B\x1b*B\x1b+B\x1b[m\x1b]8;;\x1b\\\x1b[0"q'
-# And no insert mode, margins, wrapping or clustering: a blank changes nothing but the cell that it is written to.
-_WRITE_BLANKS = FRESH_CURSOR + b"\x1b[4l\x1b[?69l\x1b[r\x1b[?7l\x1b[?2027l"
+# And no insert mode, margins, wrapping or clustering: a character changes nothing but its own cells.
+PLAIN_WRITING = FRESH_CURSOR + b"\x1b[4l\x1b[?69l\x1b[r\x1b[?7l\x1b[?2027l"
 
 # A cell has 8 bytes. 0 to 2 and two bits of 3 say what is in it, with its kind in two bits of 0; six bits of 3,
 # 4 and two bits of 5 are its style; two bits of 5 its width: see CellBits.
@@ -68,12 +68,10 @@ class _Block(NamedTuple):
     ours: bool  # a row that the library does not write exactly
 
 
-def write_text(terminal: NativeTerminal, *, is_scratch: bool) -> bytes:
-    """Write the cells of the shown screen. A scratch terminal may be changed, which makes this faster."""
-    rows = terminal.raw_rows()
+def write_text(copy: NativeTerminal) -> bytes:
+    """Write the cells of the shown screen of a copy, which is good for no other text afterwards."""
+    rows = copy.raw_rows()
     blanks = [_blanks(row) for row in rows]
-    if not is_scratch:
-        blanks = [None if found else found for found in blanks]
     filling = [
         b"\x1b[%d;%dH%s%*s\x1b[m" % (number, each.col + 1, each.sgr, each.cells, b"")
         for number, found in enumerate(blanks, start=1)
@@ -81,21 +79,25 @@ def write_text(terminal: NativeTerminal, *, is_scratch: bool) -> bytes:
     ]
     blocks = list(_blocks(rows, blanks))
     numbers = {block.first for block in blocks if block.ours}
-    ours = terminal.rows(numbers) if numbers else {}
+    ours = copy.rows(numbers) if numbers else {}
     if filling:
-        terminal.feed(_WRITE_BLANKS + b"".join(filling))
+        copy.feed(PLAIN_WRITING + b"".join(filling))
     written = []
     for block in blocks:
-        if not block.behind:
-            written.append(b"\x1b[%dH" % (block.first + 1))
         if block.ours:
-            written.append(_row_text(ours[block.first]))
+            lines = [row_text(ours[block.first])]
         else:
             cells = rows[block.last].cells
             # Asked for the place before a wide character that found no room, the library adds that character.
             end = len(cells) // 8 - (2 if _wide(cells, -1) == c.Wide.SPACER_HEAD else 1)
-            text = _SMALL_COLOR.sub(_small_color, terminal.styled_text(block.first, block.last, end))
-            written.append(text.replace(b"\x1b[0m\x1b[", b"\x1b[0;"))
+            text = _SMALL_COLOR.sub(_small_color, copy.styled_text(block.first, block.last, end))
+            lines = text.replace(b"\x1b[0m\x1b[", b"\x1b[0;").split(b"\r\n")
+        # A wrapped row inside of a block is always followed by the rest of its line.
+        starts = [block.first, *(at + 1 for at in range(block.first, block.last) if not rows[at].is_wrapped)]
+        for start, line in zip(starts, lines, strict=True):
+            if line and not (block.behind and start == block.first):
+                written.append(b"\x1b[%dH" % (start + 1))
+            written.append(line)
     return b"".join(written)
 
 
@@ -193,7 +195,8 @@ def _wide(cells: bytes, at: int) -> int:
     return cells[_WIDTH_BYTE::8][at] >> 2 & 3
 
 
-def _row_text(row: Row) -> bytes:
+def row_text(row: Row) -> bytes:
+    """Write a row."""
     written: list[str] = []
     style = PLAIN
     for run in row.runs:
@@ -214,7 +217,8 @@ def sgr(style: Style) -> str:
     for base, color in ((38, style.foreground), (48, style.background), (58, style.underline_color)):
         if color is not None:
             codes.append(_sgr_color(base, color))
-    return f"\x1b[{';'.join(codes)}m"
+    # The library's way, so that the same screen is written the same way whoever writes it.
+    return f"\x1b[{';'.join(codes[:2])}m" + "".join(f"\x1b[{code}m" for code in codes[2:])
 
 
 def _sgr_color(base: int, color: Color) -> str:

@@ -31,6 +31,7 @@ class Option(IntEnum):
     SCROLLBACK_MAX_LINES = 28
     CONTINUATION_MAX_BYTES = 31
     TITLE_REPORT = 32
+    MODE = 34
     GLYPH_PROTOCOL = 24
 
 
