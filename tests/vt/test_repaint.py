@@ -87,6 +87,16 @@ def test_cells_without_text_keep_their_colours(data: bytes) -> None:
     compare(data, later=b"z")
 
 
+@pytest.mark.parametrize("half", [b"", b"\x1b[2;5H\xe6\x97", b"\x1b[1;20H\xe6", b"\x1b[4h\xe6", b"\xe6"])
+def test_half_a_character_leaves_no_mark(half: bytes) -> None:
+    data = b"\x1b[31m" + b"x" * 40 + "日".encode() + b"\x1b[9Gz" + half
+    compare(data, later=b"\x97\xa5")
+    wider = [fed(data), fed(fed(data).repaint())]
+    for each in wider:
+        each.resize(Size(50, 6))
+    assert wider[0].text() == wider[1].text()
+
+
 def test_rows_that_span_pages_of_the_history_are_exact() -> None:
     lines = (b"\x1b[38;5;%dmline\x1b[m\t%d %s\r\n" % (n % 256, n, b"w" * (n % 40)) for n in range(700))
     screen = GhosttyScreen(Size(30, 200))

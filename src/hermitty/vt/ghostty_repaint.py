@@ -70,12 +70,14 @@ def _give_up(copy: NativeTerminal, unfinished: bytes) -> None:
     if unfinished[:1] < b"\x80":
         copy.feed(b"\x18")
         return
-    # Half a character leaves a mark in the cell at the cursor. Write that row again.
+    # Half a character leaves a mark in the cell at the cursor. Erase it, and write that row again. A wrapped row
+    # has text in all cells, and would not be wrapped any more when one is erased.
     col, row = copy.number(c.Data.CURSOR_X), copy.number(c.Data.CURSOR_Y)
-    text = row_text(copy.rows({row})[row])
+    before = copy.rows({row})[row]
+    erased = b"" if before.is_wrapped else b"\x1b[%d;%dH\x1b[X" % (row + 1, col + 1)
     copy.clear_mode(_WRAP_MODE)
     copy.clear_mode(_INSERT_MODE)
-    copy.feed(b"\x18%s\x1b[%d;%dH\x1b[X\x1b[%dH%s" % (PLAIN_WRITING, row + 1, col + 1, row + 1, text))
+    copy.feed(b"\x18%s%s\x1b[%dH%s" % (PLAIN_WRITING, erased, row + 1, row_text(before)))
 
 
 def _cursor(terminal: NativeTerminal, margins: bytes = b"") -> bytes:
