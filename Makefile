@@ -1,10 +1,12 @@
 # Everything runs in .venv, which is made on first use and brought up to date when its inputs change.
 #   PYTHON           the interpreter that makes .venv          make setup PYTHON=python3.12
 #   ARGS             passed on to pytest, bench or the server  make test ARGS="-k markers -x"
+#   JOBS             how many tests run at the same time; they wait more than they work
 #   SYSTEM_PACKAGES  programs the tests use when present, as PACKAGE or PACKAGE:COMMAND
 
 PYTHON ?= python3
 ARGS ?=
+JOBS ?= 4
 SYSTEM_PACKAGES ?= zsh fish dash chromium
 BENCH_PACKAGES ?= tmux
 
@@ -32,7 +34,7 @@ serve: .venv/.serving ## Start the server with its web page
 
 .PHONY: test
 test: setup system-packages web-packages ## Run the whole test suite
-	@$(BIN)/python -m pytest $(ARGS)
+	@$(BIN)/python -m pytest -n $(JOBS) --dist loadfile $(ARGS)
 
 .PHONY: bench
 bench: bench-peers ## Run the benchmarks

@@ -38,7 +38,8 @@ from tests.support.shells import PATIENCE_S
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="looks into /proc")
 
-HOLD = Geometry.keeping(1024 * 1024).hold
+RING = 768 * 1024
+HOLD = Geometry.keeping(RING).hold
 PATIENT = DaemonOptions(grace_s=PATIENCE_S)
 
 
@@ -377,7 +378,7 @@ async def test_without_a_user_programs_wait_a_while_and_then_the_oldest_output_g
     after = await connect(state)
     found = await only_one(after)
     assert found.end == len(flood)
-    assert 0 < found.start == found.end - 1024 * 1024
+    assert 0 < found.start == found.end - RING
     with pytest.raises(InvalidRequest, match=f"has output from {found.start}"):
         await after.take_over(found.terminal, Recorder(), since=found.start - 1)
     rest = Acknowledging()

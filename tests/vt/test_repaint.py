@@ -152,3 +152,14 @@ def test_the_work_of_a_repaint_does_not_grow_with_the_number_of_styles() -> None
         b"".join(b"\x1b[38;2;%d;%d;0;48;5;%dmx" % (col, row, col) for col in range(16, 120)) for row in range(40)
     )
     assert calls(colorful) < 1.2 * calls(plain)
+
+
+def test_a_screen_that_the_library_cannot_copy_is_painted_as_text() -> None:
+    screen = GhosttyScreen(Size(20, 6))
+    screen.feed("\x1b[?1049habc\x1b[1;10H日".encode())
+    screen.resize(Size(10, 6))
+    again = GhosttyScreen(Size(10, 6))
+    again.feed(screen.repaint())
+    assert again.text().startswith("abc")
+    assert again.alternate
+    assert again.cursor == screen.cursor

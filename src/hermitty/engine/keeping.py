@@ -18,6 +18,7 @@ from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any
 
 from hermitty.engine.command import Command
+from hermitty.errors import HostUnavailable
 from hermitty.model import CommandId, Quality, Size, State
 from hermitty.shell.dialect import ShellOptions
 from hermitty.shell.tracker import Phase, TrackerState
@@ -68,8 +69,16 @@ def keep_screen(terminal: "Terminal") -> None:
     keep_state(terminal, terminal.scanner.offset)
     size = terminal.size
     header = {"version": VERSION, "offset": end, "cols": size.cols, "rows": size.rows}
-    terminal.pty.put_file(SCREEN, _dump(header) + b"\n" + terminal.screen.snapshot())
+    terminal.pty.put_file(SCREEN, _dump(header) + b"\n" + _snapshot(terminal))
     terminal.pty.acknowledge(terminal.scanner.offset)
+
+
+def _snapshot(terminal: "Terminal") -> bytes:
+    """Return the screen; nothing if the emulator cannot write it: then it is made of the output that is there."""
+    try:
+        return terminal.screen.snapshot()
+    except HostUnavailable:
+        return b""
 
 
 def keep_state(terminal: "Terminal", offset: int, *, is_line: bool = False) -> None:

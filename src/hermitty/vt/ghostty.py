@@ -9,6 +9,7 @@ import re
 from ctypes import c_int
 from typing import Self
 
+from hermitty.errors import HostUnavailable
 from hermitty.model import Size
 from hermitty.vt import libghostty as c
 from hermitty.vt.ghostty_cells import trimmed
@@ -116,7 +117,19 @@ class GhosttyScreen:
 
     def repaint(self) -> bytes:
         """Write bytes that bring a fresh terminal of the same size to this state."""
-        return repaint(self._terminal, self.title)
+        try:
+            return repaint(self._terminal, self.title)
+        except HostUnavailable:
+            # The library cannot copy some screens: half a wide character is left at the edge of one that shrank.
+            return self._plain_repaint()
+
+    def _plain_repaint(self) -> bytes:
+        """Write the text without its styles."""
+        cursor = self.cursor
+        screen = "\x1b[?1049h" if self.alternate else ""
+        rows = self.text().replace("\n", "\r\n")
+        shown = "" if cursor.visible else "\x1b[?25l"
+        return f"{screen}\x1b[H\x1b[2J{rows}\x1b[{cursor.row + 1};{cursor.col + 1}H{shown}".encode()
 
     def snapshot(self) -> bytes:
         """Write the whole state, history included, for `restore` of the same version."""

@@ -263,4 +263,3 @@ function expression(search: string, isLiteral: boolean): RegExp | null {
     return null;
   }
 }
-
