@@ -238,7 +238,7 @@ async def test_progress_grows_and_tells_the_last_line(connect: Connect, work: Pa
 
     async with connect() as client, asyncio.timeout(PATIENCE_S):
         arguments = {"command": "echo first; read x; echo second; read x", "cwd": str(work), "yield_s": 50}
-        calling = asyncio.create_task(client.call_tool("run", arguments, progress_callback=note))
+        calling = asyncio.create_task(client.call_tool("run", arguments))
         while not (busy := [each for each in (await data(client, "list"))["terminals"] if each["is_busy"]]):
             await asyncio.sleep(0.01)
         waited = await calling  # it asks for input, which ends the call
