@@ -40,6 +40,7 @@ from hermitty.model import (
     is_encodable,
 )
 from hermitty.paths import canonical
+from hermitty.sandbox.spec import Confinement, Effective
 from hermitty.shell import tracker as shell
 from hermitty.shell.dialect import ENV_FILE, Dialect, ShellOptions, Submission
 from hermitty.shell.sentinel import submit_with_sentinel
@@ -89,6 +90,7 @@ class Terminal:
         self.run_settings = run_settings
         self.cwd: str | None = cwd
         self.started_with: dict[str, str] = {}  # the variables its shell was given
+        self.sandbox: Confinement | None = None  # what it was asked to be confined by, for as long as it lives
         self.quality = Quality.NONE
         self.takes_commands = True
         self.paused_by: str | None = None  # the person who has it, if not agents
@@ -241,6 +243,11 @@ class Terminal:
         return self.pty.log
 
     @property
+    def sandbox_effective(self) -> Effective | None:
+        """Return what really confines its programs; None: nothing was asked for."""
+        return self.pty.sandbox
+
+    @property
     def size(self) -> Size:
         """Return columns and rows."""
         return self._size
@@ -364,7 +371,7 @@ class Terminal:
             await self._press_for_environment(how)
         elif isinstance(how, str):
             await (await self._send_quietly(how)).wait()
-        return self.dialect.parse_environment(self.pty.get_file(ENV_FILE) or b"")
+        return self.dialect.parse_environment(await self.pty.get_file(ENV_FILE) or b"")
 
     async def change_directory(self, path: str) -> bool:
         """Go to a directory, and tell whether the shell says it is there. The shell's history does not see it."""
@@ -474,10 +481,12 @@ class Terminal:
             await self._prompt()
             self._at_prompt = None
             if not command.is_sent:
+                self._claim(command)
                 if self.typed_prompts and not self.uses_sentinel:
                     await settle(self, command)
                 if self.hooks_lost:
                     await self._recover_hooks()
+                self._claim(command)
                 send()
         except BaseException:
             self._at_prompt = None
@@ -486,6 +495,13 @@ class Terminal:
             elif self.current is command:
                 self.current = None
             raise
+
+    def _claim(self, command: Command) -> None:
+        """Have the terminal for a command that waited for its prompt; a person's line may have come and gone."""
+        if self.current is None:
+            self.current = command
+        elif self.current is not command:
+            raise TerminalBusy(self.id, self.current.line)
 
     async def _prompt(self) -> None:
         """Wait until a line can be typed."""
@@ -565,6 +581,7 @@ class Terminal:
         self.prompt_is_there.clear()
         if self.current is None or not self.current.is_sent:
             # An agent's command that has not been sent yet is not the one that begins: a person was quicker.
+            self._at_prompt = None
             # The same id for whoever reads the same output again.
             own = hashlib.sha256(f"{self.nonce} {offset}".encode()).hexdigest()[:16]
             self.current = Command(self, line, "user", CommandId(f"c_{own}"))
