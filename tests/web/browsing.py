@@ -7,7 +7,8 @@ from typing import Any
 
 from playwright.async_api import BrowserContext, ConsoleMessage, Page, expect
 
-PATIENCE_MS = 15_000
+# Only ends hopeless waits: a busy machine is ten times as slow.
+PATIENCE_MS = 60_000
 
 # What a browser says by itself about a network that is gone.
 NETWORK_TROUBLE = re.compile(r"net::ERR_|WebSocket connection to .* failed")
@@ -26,6 +27,14 @@ _HAS_ROW = """([index, pattern]) => {
   for (let y = buffer.length - 1; y >= 0; y--) {
     if (wanted.test(buffer.getLine(y).translateToString(true))) return true;
   }
+  return false;
+}"""
+_PROMPT_BELOW = """([index, line]) => {
+  const buffer = [...hermitty.terminals.values()][index].buffer.active;
+  const read = (y) => buffer.getLine(y).translateToString(true);
+  const last = buffer.baseY + buffer.cursorY;
+  if (!/[#$] ?$/.test(read(last))) return false;
+  for (let y = last - 1; y >= 0; y--) if (read(y).endsWith(line)) return true;
   return false;
 }"""
 _WATCH_POLICY = """document.addEventListener('securitypolicyviolation', (event) => {
@@ -78,6 +87,10 @@ class Person:
     async def prompt(self, index: int = 0) -> None:
         """Wait for a prompt."""
         await self.sees(r"[#$] $", index)
+
+    async def prompt_after(self, line: str, index: int = 0) -> None:
+        """Wait until a prompt stands below a command line, in the row of the cursor."""
+        await self.page.wait_for_function(_PROMPT_BELOW, arg=[index, line])
 
     async def rows(self, index: int = 0) -> list[str]:
         """Read a terminal on the page with its scrollback; the first one that was opened has index 0."""

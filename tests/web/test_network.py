@@ -9,6 +9,7 @@ from hermitty.runtime.places import Places
 from hermitty.server.serving import Options, serving
 from tests.server.conftest import OWN_TOKEN, source_for
 from tests.server.talking import Client
+from tests.support.shells import PATIENCE_S
 from tests.web.browsing import NETWORK_TROUBLE, PATIENCE_MS
 from tests.web.conftest import NewPerson
 from tests.web.proxy import Network
@@ -71,7 +72,7 @@ async def test_terminals_that_a_restart_has_ended_are_replaced_without_a_word(
         async with Client(ready, OWN_TOKEN) as client:
             [before] = (await client.get("/api/terminals")).json["terminals"]
         # The layout is kept a moment after a change.
-        await asyncio.wait_for(_layout_names(ready.url, before["id"], str(home)), 15)
+        await asyncio.wait_for(_layout_names(ready.url, before["id"], str(home)), PATIENCE_S)
     options = Options(port=port, token=OWN_TOKEN)
     async with serving(options, places=places, settings=settings) as ready, Client(ready, OWN_TOKEN) as client:
         await person.page.reload()

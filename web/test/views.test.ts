@@ -12,7 +12,8 @@ import { readHash, writeHash } from '../src/views/hash';
 import { match, pieces, rank } from '../src/views/palette/fuzzy';
 import { grouped, textOf, valueOf } from '../src/views/settings/values';
 import { queryOf, type HistoryEntry, type LiveCommand, type Setting, type Verdict } from '../src/views/shared/api';
-import { bytes, firstLine, lasting, took, visible } from '../src/views/shared/format';
+import { bytes, firstLine, lasting, took } from '../src/views/shared/format';
+import { visible } from '../src/ui/unseen';
 import { en } from '../src/views/words/en';
 import { zh } from '../src/views/words/zh';
 

@@ -111,6 +111,11 @@ class GhosttyScreen:
         """Read the rows that scrolled off, as far as they are kept, and then the visible ones."""
         return _trimmed(self._terminal.plain_text(history=True))
 
+    @property
+    def history_rows(self) -> int:
+        """How many rows have scrolled off and are kept."""
+        return int(self._terminal.get(c.Data.SCROLLBACK_ROWS, ctypes.c_size_t()).value)
+
     def runs(self) -> list[list[Run]]:
         """Read the visible rows as styled runs, without trailing plain blanks."""
         return [trimmed(row.runs) for row in self._terminal.rows().values()]

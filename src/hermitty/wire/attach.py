@@ -92,6 +92,22 @@ class CommandNotice:
 
 
 @dataclass(frozen=True, slots=True)
+class Mark:
+    """A command in what a snapshot has painted: so many rows above that of the cursor its output starts and ends."""
+
+    type: ClassVar = "mark"
+    id: str
+    command: str | None
+    source: str
+    above: int
+    column: int
+    running: bool
+    exit_code: int | None = None
+    end_above: int | None = None
+    end_column: int = 0
+
+
+@dataclass(frozen=True, slots=True)
 class Cwd:
     """The directory the shell is in."""
 
@@ -217,7 +233,7 @@ class Unknown:
 
 
 ServerMessage = (
-    Hello | Reset | Snapshot | Resized | CommandNotice | Cwd | Title | Viewers | Typist | Locked | Paused | Exit
+    Hello | Reset | Snapshot | Resized | CommandNotice | Mark | Cwd | Title | Viewers | Typist | Locked | Paused | Exit
     | Error | Pong
 )  # fmt: skip
 ClientMessage = Resize | Ack | Ping | Lock | Visible

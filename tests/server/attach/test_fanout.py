@@ -99,7 +99,7 @@ class Story:
             log=self.log,
             screen=self.screen,
             size=SIZE,
-            watched_by=lambda count: setattr(self, "watched", count),
+            viewing=SimpleNamespace(counted=lambda count: setattr(self, "watched", count)),
         )
         clock: Any = SimpleNamespace(now=self._now, do=lambda name, do, after_s: do())
         self.fanout = Fanout(terminal, LIMITS, clock, lambda: None)

@@ -41,7 +41,18 @@ export interface Terminal {
   opened_at: number | null;
   paused_by: string | null;
   viewers: number;
-  sandbox: string | null;
+  sandbox: 'workspace' | 'strict' | null;
+  sandbox_effective?: SandboxEffective;
+}
+
+/** What really confines a terminal: `weaker` than was asked for, perhaps. */
+export interface SandboxEffective {
+  mode: 'workspace' | 'strict';
+  mechanism: 'bubblewrap' | 'landlock' | 'none';
+  network: 'none' | 'host';
+  weaker: boolean;
+  enforced: Record<string, string>;
+  not_enforced: { what: string; why: string }[];
 }
 
 export interface Question {

@@ -39,6 +39,8 @@ export class Link {
   private isDone = false;
   private hasHeard = false;
   private readonly wake = () => this.hurry();
+  /** A browser may keep a page that was left, with its sockets: nobody watches there, and it must not hold a size. */
+  private readonly leave = () => this.drop();
   private readonly seen = () => {
     if (document.visibilityState === 'visible') this.hurry();
   };
@@ -50,6 +52,7 @@ export class Link {
   ) {
     window.addEventListener('online', this.wake);
     window.addEventListener('pageshow', this.wake);
+    window.addEventListener('pagehide', this.leave);
     document.addEventListener('visibilitychange', this.seen);
     this.connect();
   }
@@ -59,6 +62,7 @@ export class Link {
     this.isClosed = true;
     window.removeEventListener('online', this.wake);
     window.removeEventListener('pageshow', this.wake);
+    window.removeEventListener('pagehide', this.leave);
     document.removeEventListener('visibilitychange', this.seen);
     this.drop();
   }
@@ -204,6 +208,7 @@ export class Link {
 function address(terminal: string, since: number | null): string {
   const url = new URL(`/ws/terminal/${encodeURIComponent(terminal)}`, location.href);
   url.protocol = url.protocol === 'https:' ? 'wss:' : 'ws:';
+  url.searchParams.set('marks', '1');
   if (since !== null) url.searchParams.set('since', String(since));
   return url.href;
 }

@@ -15,6 +15,7 @@ export type ServerMessage =
   | { type: 'snapshot'; bytes: number }
   | { type: 'resize'; cols: number; rows: number; by?: string | null }
   | CommandNotice
+  | CommandMark
   | { type: 'cwd'; cwd: string }
   | { type: 'title'; title: string }
   | { type: 'viewers'; count: number }
@@ -35,6 +36,20 @@ export interface CommandNotice {
   exit_code?: number | null;
 }
 
+/** A command in what a snapshot has painted: its output starts and ends so many rows above that of the cursor. */
+export interface CommandMark {
+  type: 'mark';
+  id: string;
+  command: string | null;
+  source: string;
+  above: number;
+  column: number;
+  running: boolean;
+  exit_code?: number | null;
+  end_above?: number | null;
+  end_column?: number;
+}
+
 export type ClientMessage =
   | { type: 'resize'; cols: number; rows: number }
   | { type: 'ack'; offset: number }
@@ -50,6 +65,7 @@ const REQUIRED: { [K in ServerMessage['type']]: Record<string, Kind> } = {
   snapshot: { bytes: 'number' },
   resize: { cols: 'number', rows: 'number' },
   command: { event: ['started', 'ended'], id: 'string', offset: 'number' },
+  mark: { id: 'string', above: 'number', column: 'number', running: 'boolean' },
   cwd: { cwd: 'string' },
   title: { title: 'string' },
   viewers: { count: 'number' },

@@ -94,6 +94,7 @@ export class AttachSession {
       case 'paused':
         return [...this.endOfReplay(), { do: 'tell', message }];
       case 'command':
+      case 'mark':
       case 'error':
       case 'pong':
         return [{ do: 'tell', message }];

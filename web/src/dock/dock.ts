@@ -14,6 +14,7 @@ import { t } from '../i18n';
 import { h } from '../ui/dom';
 import { iconButton } from '../ui/widgets';
 import { Signal } from '../ui/signal';
+import { nameOf } from '../state/describe';
 import { findView } from '../views/registry';
 import { readLayout, readParams, terminalOf, VERSION, type SavedLayout } from './layout';
 import { Tab } from './tab';
@@ -100,6 +101,12 @@ export class Dock {
         this.dockview.clear(); // made by another version: begin anew
       }
     }
+    // Titles are kept as words of whoever saved the layout.
+    for (const panel of this.dockview.panels) {
+      const params = readParams(panel.params);
+      const view = params?.kind === 'view' ? findView(params.view) : undefined;
+      if (view !== undefined) panel.api.setTitle(view.title());
+    }
     this.workspace = workspace;
     this.saved = JSON.stringify(this.layout());
     this.noteActive();
@@ -117,7 +124,7 @@ export class Dock {
     this.dockview.addPanel({
       id: `p-${crypto.getRandomValues(new Uint32Array(2)).join('-')}`,
       component: 'terminal',
-      title: terminal.name ?? terminal.shell,
+      title: nameOf(terminal),
       params: paramsOf(terminal),
       minimumWidth: 120,
       minimumHeight: 80,

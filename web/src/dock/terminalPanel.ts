@@ -19,6 +19,7 @@ import { preferences } from '../ui/preferences';
 import { toast } from '../ui/toasts';
 import { iconButton, statusChip } from '../ui/widgets';
 import { readParams, type TerminalParams } from './layout';
+import { seen } from '../ui/unseen';
 
 const DELETED = 'it was closed';
 const BELL_MS = 600;
@@ -42,6 +43,8 @@ export class TerminalPanel implements IContentRenderer {
   private readonly lock = iconButton('unlock', t.lockSize, () => this.toggleLock());
   private readonly menu = iconButton('more', t.more, () => this.openMenu(this.menu));
   private readonly stage = h('div', { class: 'terminal-stage' });
+  /** For those who do not see where a jump went. */
+  private readonly said = h('span', { class: 'visually-hidden', role: 'status' });
   private readonly notice = h('div', { class: 'terminal-notice', role: 'status', hidden: true });
 
   constructor(private readonly app: Services) {
@@ -61,6 +64,7 @@ export class TerminalPanel implements IContentRenderer {
         this.menu,
       ),
       this.stage,
+      this.said,
       this.notice,
     );
   }
@@ -109,7 +113,8 @@ export class TerminalPanel implements IContentRenderer {
   }
 
   jump(direction: 'up' | 'down'): void {
-    this.view?.jump(direction);
+    const mark = this.view?.jump(direction);
+    setText(this.said, mark === undefined ? '' : t.commandMark(mark.command ?? t.unknownCommand, this.ending(mark)));
   }
 
   copySelection(): void {
@@ -117,8 +122,9 @@ export class TerminalPanel implements IContentRenderer {
     if (text !== '') void this.copy(text);
   }
 
+  /** Copies the output of the command that somebody went to, else of the last one. */
   copyLastOutput(): void {
-    const mark = this.view?.marks.last;
+    const mark = this.view?.chosen;
     void this.copy(mark === undefined ? '' : (this.view?.marks.output(mark) ?? ''));
   }
 
@@ -199,7 +205,7 @@ export class TerminalPanel implements IContentRenderer {
     if (found !== undefined) this.remember(found);
     this.renderStatus(found, state);
     setText(this.cwd, shortPath(state.cwd ?? found?.cwd ?? this.params.cwd, 40));
-    this.cwd.title = state.cwd ?? found?.cwd ?? '';
+    this.cwd.title = seen(state.cwd ?? found?.cwd ?? '');
     this.renderLink(state);
     this.renderFacts(found, state);
     const pausedBy = state.pausedBy ?? found?.paused_by ?? null;
@@ -208,7 +214,7 @@ export class TerminalPanel implements IContentRenderer {
     setText(this.takeOver, pausedBy === null ? t.takeOver : t.handBack);
     this.takeOver.title = pausedBy === null ? t.takeOverHint : t.handBackHint;
     this.takeOver.classList.toggle('primary', pausedBy !== null);
-    this.lock.hidden = !state.mayType || state.exit !== null || (state.viewers < 2 && state.lock === null);
+    this.lock.hidden = !this.canLock();
     const lockLabel = state.lock === null ? t.lockSize : t.unlockSize;
     setAttributes(this.lock, { 'aria-label': lockLabel, title: lockLabel, 'aria-pressed': state.lock !== null });
     replace(this.lock, icon(state.lock === null ? 'unlock' : 'lock'));
@@ -236,7 +242,7 @@ export class TerminalPanel implements IContentRenderer {
     replace(
       this.status,
       statusChip(status),
-      command !== null && h('code', { class: 'head-command', title: command }, command.split('\n')[0] ?? ''),
+      command !== null && h('code', { class: 'head-command', title: seen(command) }, seen(command.split('\n')[0] ?? '')),
     );
   }
 
@@ -255,6 +261,7 @@ export class TerminalPanel implements IContentRenderer {
       state.viewers > 1 && fact('eye', t.viewers(state.viewers), String(state.viewers)),
       pausedBy !== null && fact('hand', t.pausedBy(pausedBy), pausedBy),
       !state.mayType && fact('eye', t.viewOnlyHint, t.viewOnly),
+      state.lock !== null && fact('lock', state.lock.by === null ? t.sizeLocked : t.sizeLockedBy(state.lock.by), t.sizeLocked),
       state.isOthersSize &&
         fact('sidebar', t.otherSize(state.grid.cols, state.grid.rows), t.sizeOf(state.grid.cols, state.grid.rows)),
     ];
@@ -308,7 +315,7 @@ export class TerminalPanel implements IContentRenderer {
     element.dataset['mark'] = `${mark.id}/${kind}`;
     element.classList.add('gutter-mark');
     for (const each of ['running', 'ok', 'failed', 'unknown']) element.classList.toggle(each, each === kind);
-    element.title = t.commandMark(mark.command ?? t.unknownCommand, this.ending(mark));
+    element.title = t.commandMark(seen(mark.command ?? t.unknownCommand), this.ending(mark));
     element.onclick = (event) => {
       event.stopPropagation();
       openMenu({ x: event.clientX, y: event.clientY }, t.groupCommands, this.markItems(mark));
@@ -421,6 +428,12 @@ export class TerminalPanel implements IContentRenderer {
       'line',
       { label: t.splitRight, icon: 'splitRight', disabled: !mayRun, run: () => void this.split('right') },
       { label: t.splitDown, icon: 'splitDown', disabled: !mayRun, run: () => void this.split('down') },
+      {
+        label: view?.state.value.lock == null ? t.lockSize : t.unlockSize,
+        icon: view?.state.value.lock == null ? 'lock' : 'unlock',
+        disabled: !this.canLock(),
+        run: () => this.toggleLock(),
+      },
       { label: t.rename, disabled: !mayRun, run: () => void this.app.rename(this.terminal) },
       { label: t.hidePanel, icon: 'hide', run: () => this.app.hidePanel(this.panel.id) },
       {
@@ -449,8 +462,14 @@ export class TerminalPanel implements IContentRenderer {
     }
   }
 
-  private toggleLock(): void {
-    this.view?.lock(this.view.state.value.lock === null);
+  /** The size needs no keeping where nobody else could change it. */
+  canLock(): boolean {
+    const state = this.view?.state.value;
+    return state !== undefined && this.canType() && (state.viewers > 1 || state.lock !== null);
+  }
+
+  toggleLock(): void {
+    if (this.canLock()) this.view?.lock(this.view.state.value.lock === null);
   }
 }
 
@@ -470,6 +489,6 @@ function fact(name: Parameters<typeof icon>[0], title: string, text: string): HT
 }
 
 function shorten(text: string): string {
-  const line = text.split('\n')[0] ?? '';
+  const line = seen(text.split('\n')[0] ?? '');
   return line.length > 60 ? `${line.slice(0, 59)}…` : line;
 }

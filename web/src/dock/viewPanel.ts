@@ -8,7 +8,7 @@ import { findView, type MountedView } from '../views/registry';
 import { readParams } from './layout';
 
 export class ViewPanel implements IContentRenderer {
-  readonly element = h('section', { class: 'view-panel' });
+  readonly element = h('section', { class: 'view-panel', role: 'group' });
   readonly params = new Signal<Record<string, string>>({});
   private readonly isShown = new Signal(true);
   private mounted: MountedView | null = null;

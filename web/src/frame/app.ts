@@ -21,6 +21,9 @@ import { TopBar } from './topbar';
 const UNDO_MS = 5_000;
 const NARROW = matchMedia('(max-width: 720px)');
 
+/** Terminals are opened sooner than that as a rule. */
+const SLOW_MS = 3_000;
+
 export class App implements Services {
   readonly live = new Live();
   readonly workspace = new Signal(DEFAULT_WORKSPACE);
@@ -96,6 +99,9 @@ export class App implements Services {
     const { place = 'tab', ...rest } = options;
     const active = this.live.state.value.terminals.get(this.activeTerminal.value ?? '');
     const root = this.live.state.value.workspaces.find((each) => each.id === this.workspace.value)?.root ?? null;
+    // A shell that does much at its start lets people wait: they must know.
+    let told = () => {};
+    const slow = setTimeout(() => (told = toast(t.openingWaits, { stay: null })), SLOW_MS);
     try {
       const terminal = await api.open({
         workspace: this.workspace.value,
@@ -108,6 +114,9 @@ export class App implements Services {
       this.dock.showTerminal(terminal, place);
     } catch (error) {
       toast(`${t.cannotOpen}: ${messageOf(error)}`, { kind: 'error' });
+    } finally {
+      clearTimeout(slow);
+      told();
     }
   }
 

@@ -65,6 +65,13 @@ export function registerActions(
       run: () => void app.rename(app.activeTerminal.value ?? ''),
     },
     {
+      id: 'terminal.lockSize',
+      title: t.lockOrUnlockSize,
+      group: t.groupTerminal,
+      isEnabled: () => dock.current?.canLock() === true,
+      run: () => dock.current?.toggleLock(),
+    },
+    {
       id: 'terminal.zoomIn',
       title: t.zoomIn,
       group: t.groupTerminal,

@@ -7,6 +7,7 @@ import { h, replace, type Child } from '../ui/dom';
 import { openMenu } from '../ui/menus';
 import { kindIcon, kindLabel, iconButton, statusChip } from '../ui/widgets';
 import type { Services } from './services';
+import { seen } from '../ui/unseen';
 
 export interface Group {
   session: string | null;
@@ -100,7 +101,7 @@ export class Sidebar {
   }
 
   private group(group: Group, state: State, active: string | null): Child {
-    const title = group.session === null ? t.noSession : t.session(group.session);
+    const title = group.session === null ? t.noSession : t.session(seen(group.session));
     return [
       h('h3', { class: 'sidebar-group', title }, title),
       h(
@@ -121,7 +122,7 @@ export class Sidebar {
         class: 'terminal-item',
         'data-terminal': terminal.id,
         'aria-current': isActive ? 'true' : undefined,
-        title: `${nameOf(terminal)}\n${statusWords(status)}\n${terminal.cwd ?? ''}\n${terminal.shell}, ${t.quality[terminal.quality]}`,
+        title: `${nameOf(terminal)}\n${statusWords(status)}\n${seen(terminal.cwd ?? '')}\n${terminal.shell}, ${t.quality[terminal.quality]}${sandboxWords(terminal)}`,
         onclick: () => {
           this.app.openTerminal(terminal.id);
           this.chosen();
@@ -147,7 +148,7 @@ export class Sidebar {
         h(
           'span',
           { class: 'item-detail ellipsis' },
-          [kindLabel(terminal.kind), terminal.shell, t.qualityShort[terminal.quality], shortPath(terminal.cwd, 26)]
+          [kindLabel(terminal.kind), terminal.shell, t.qualityShort[terminal.quality], sandboxShort(terminal), shortPath(terminal.cwd, 26)]
             .filter((each) => each !== '')
             .join(' · '),
         ),
@@ -181,6 +182,18 @@ export class Sidebar {
 
 /** What the list shows of a terminal. */
 function shownOf(terminal: Terminal, state: State): unknown {
-  const { id, number, name, workspace, session, kind, shell, cwd, quality, command, last } = terminal;
-  return [id, number, name, workspace, session, kind, shell, cwd, quality, command, last?.exit_code, state.waiting.has(id)];
+  const { id, number, name, workspace, session, kind, shell, cwd, quality, command, last, sandbox } = terminal;
+  return [id, number, name, workspace, session, kind, shell, cwd, quality, sandbox, command, last?.exit_code, state.waiting.has(id)];
+}
+
+function sandboxShort(terminal: Terminal): string {
+  return terminal.sandbox_effective ? t.sandboxShort(terminal.sandbox_effective.weaker) : '';
+}
+
+/** What confines a terminal, and what of it does not hold, a line each. */
+function sandboxWords(terminal: Terminal): string {
+  const held = terminal.sandbox_effective;
+  if (!held) return '';
+  const missing = held.not_enforced.map(({ what, why }) => t.notEnforced(what, why));
+  return ['', t.sandbox(held.mode, held.network === 'host'), ...missing].join('\n');
 }

@@ -32,7 +32,7 @@ export class TopBar {
   ) {
     this.element.append(
       iconButton('sidebar', t.toggleSidebar, toggleSidebar, shownKeys('Ctrl+Shift+B')),
-      h('span', { class: 'brand' }, icon('logo', 18), h('span', {}, 'hermitty')),
+      h('h1', { class: 'brand', 'aria-label': 'hermitty' }, icon('logo', 18), h('span', {}, 'hermitty')),
       this.workspace,
       h('span', { class: 'spring' }),
       this.dot,

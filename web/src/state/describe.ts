@@ -1,16 +1,17 @@
 /** How terminals are called and what they do, in words. Pure. */
 import type { Terminal } from '../api/types';
 import { t } from '../i18n';
+import { seen } from '../ui/unseen';
 
 /** The name that a person gave, else what runs or where it is. */
 export function nameOf(terminal: Terminal): string {
-  return terminal.name ?? `${terminal.shell} ${terminal.number}`;
+  return terminal.name === null ? `${terminal.shell} ${terminal.number}` : seen(terminal.name);
 }
 
 /** Makes a directory short for people: the home as `~`, and the last parts of a long one. */
 export function shortPath(path: string | null, longest = 32): string {
   if (path === null) return '';
-  const home = path.replace(/^\/(?:home\/[^/]+|root|Users\/[^/]+)(?=\/|$)/, '~');
+  const home = seen(path).replace(/^\/(?:home\/[^/]+|root|Users\/[^/]+)(?=\/|$)/, '~');
   if (home.length <= longest) return home;
   const parts = home.split('/');
   let short = parts.pop() ?? '';

@@ -5,10 +5,11 @@
  * before it is on the screen.
  */
 import type { IDecoration, IMarker, Terminal } from '@xterm/xterm';
-import type { CommandNotice } from '../attach/messages';
+import type { CommandMark, CommandNotice } from '../attach/messages';
 
 /** Older ones are forgotten with their lines; this holds for terminals that run very many. */
 const MOST = 2000;
+const FLASH_MS = 1_200;
 
 export interface Mark {
   id: string;
@@ -95,6 +96,28 @@ export class Marks {
     if (element !== undefined) this.draw(element, known);
   }
 
+  /** Takes a command that a snapshot shows, right after it was painted. */
+  recall(found: CommandMark): void {
+    const buffer = this.terminal.buffer.active;
+    const cursor = buffer.baseY + buffer.cursorY;
+    const lineAbove = found.column === 0 ? found.above + 1 : found.above;
+    if (buffer.type !== 'normal' || lineAbove > cursor || this.marks.has(found.id)) return;
+    const end = found.end_above ?? null;
+    const start = this.terminal.registerMarker(-found.above);
+    this.add({
+      id: found.id,
+      command: found.command,
+      source: found.source,
+      exitCode: found.exit_code ?? null,
+      isRunning: found.running,
+      line: lineAbove === found.above ? start : this.terminal.registerMarker(-lineAbove),
+      start,
+      startColumn: found.column,
+      end: end === null ? null : this.terminal.registerMarker(-end),
+      endColumn: found.end_column ?? 0,
+    });
+  }
+
   /** Forgets everything: the screen is painted anew. */
   clear(): void {
     for (const mark of this.all) this.remove(mark);
@@ -108,10 +131,18 @@ export class Marks {
       : alive.find((mark) => mark.line.line > line);
   }
 
+  /** Shows for a moment which line is meant. */
+  flash(mark: Mark): void {
+    const { terminal } = this;
+    const decoration = terminal.registerDecoration({ marker: mark.line, x: 0, width: terminal.cols, layer: 'top' });
+    decoration?.onRender((element) => element.classList.add('jump-line'));
+    setTimeout(() => decoration?.dispose(), FLASH_MS);
+  }
+
   /** Returns what a command printed, as it is on the screen and above it; lines that were wrapped are joined. */
   output(mark: Mark): string {
     const buffer = this.terminal.buffer.normal;
-    if (mark.start.isDisposed) return '';
+    if (mark.start.isDisposed || (mark.end === null && !mark.isRunning)) return '';
     const last = mark.end !== null && !mark.end.isDisposed ? mark.end.line : buffer.baseY + buffer.cursorY;
     let text = '';
     for (let y = mark.start.line; y <= last; y++) {

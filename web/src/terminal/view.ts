@@ -69,6 +69,8 @@ export class TerminalView {
   private sent: Grid | null = null;
   private isShown = false;
   private wantsFocus = false;
+  /** The command gone to, as long as nobody scrolls or types. */
+  private jumped: { mark: Mark; viewport: number } | null = null;
   private isDisposed = false;
   private frame = 0;
   private typistTimer: ReturnType<typeof setTimeout> | undefined;
@@ -174,16 +176,27 @@ export class TerminalView {
     this.link?.tryAgain();
   }
 
-  /** Scrolls to the command above or below; says whether there was one. */
-  jump(direction: 'up' | 'down'): boolean {
+  /** Goes to the command above or below: from the one gone to before, else from what is shown. Returns it. */
+  jump(direction: 'up' | 'down'): Mark | undefined {
     const buffer = this.terminal.buffer.active;
-    const mark = this.marks.near(buffer.viewportY, direction);
+    const isThere = this.jumped !== null && !this.jumped.mark.line.isDisposed && this.jumped.viewport === buffer.viewportY;
+    const bottom = buffer.viewportY === buffer.baseY ? buffer.baseY + this.terminal.rows : buffer.viewportY;
+    const from = isThere ? this.jumped!.mark.line.line : direction === 'up' ? bottom : buffer.viewportY;
+    const mark = this.marks.near(from, direction);
     if (mark === undefined) {
       if (direction === 'down') this.terminal.scrollToBottom();
-      return false;
+      return undefined;
     }
     this.terminal.scrollToLine(mark.line.line);
-    return true;
+    this.jumped = { mark, viewport: buffer.viewportY };
+    this.marks.flash(mark);
+    return mark;
+  }
+
+  /** The command gone to, else the last one. */
+  get chosen(): Mark | undefined {
+    const mark = this.jumped?.mark;
+    return mark === undefined || mark.start.isDisposed ? this.marks.last : mark;
   }
 
   private update(change: Partial<ViewState>): void {
@@ -192,7 +205,10 @@ export class TerminalView {
 
   private listen(label: string): void {
     const encoder = new TextEncoder();
-    this.terminal.onData((data) => this.link?.type(encoder.encode(data)));
+    this.terminal.onData((data) => {
+      this.jumped = null;
+      this.link?.type(encoder.encode(data));
+    });
     this.terminal.onBinary((data) => this.link?.type(Uint8Array.from(data, (each) => each.charCodeAt(0))));
     this.terminal.onBell(() => this.events.bell());
     this.host.addEventListener(
@@ -350,6 +366,9 @@ export class TerminalView {
         break;
       case 'command':
         this.terminal.write('', () => this.marks.notice(message));
+        break;
+      case 'mark':
+        this.terminal.write('', () => this.marks.recall(message));
         break;
       case 'viewers':
         this.update({ viewers: message.count });

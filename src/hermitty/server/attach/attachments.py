@@ -9,7 +9,7 @@ from aiohttp import web
 from hermitty.errors import TerminalNotFound
 from hermitty.events import ApprovalAnswered, ApprovalAsked, Event, TerminalEnded
 from hermitty.model import TerminalId
-from hermitty.runtime.api import Runtime, Terminal
+from hermitty.runtime.api import Command, Runtime, Terminal
 from hermitty.server.access import Access, Scope
 from hermitty.server.attach.connection import Connection
 from hermitty.server.attach.fanout import Viewer
@@ -142,8 +142,13 @@ class Attachments:
         """Return who follows a terminal. It stays when the last viewer leaves, and knows what happened meanwhile."""
         relay = self._relays.get(terminal.id)
         if relay is None:
-            relay = self._relays[terminal.id] = Relay(terminal, self._limits)
+            relay = Relay(terminal, self._limits, lambda: self._commands(terminal.id))
+            self._relays[terminal.id] = relay
         return relay
+
+    def _commands(self, terminal_id: TerminalId) -> list[Command]:
+        known = self._runtime.commands(terminal=terminal_id)
+        return [each.handle for each in known if isinstance(each.handle, Command)]
 
     def _viewer(self, request: web.Request, access: Access, connection: Connection) -> Viewer:
         self._numbers += 1
@@ -153,6 +158,7 @@ class Attachments:
             connection,
             may_type=access.may(Scope.TYPE),
             history=request.query.get("history", "1") != "0",
+            marks=request.query.get("marks") == "1",
         )
 
     @contextmanager

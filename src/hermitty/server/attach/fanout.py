@@ -9,7 +9,7 @@ Besides bytes there are notices, which have a place in the output (commands, siz
 the newest counts (directory, title, who types).
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import Protocol
 
 from hermitty.model import Size
@@ -58,12 +58,15 @@ class Link(Protocol):
 class Viewer:
     """Somebody who watches a terminal."""
 
-    def __init__(self, number: int, name: str, link: Link, *, may_type: bool, history: bool) -> None:
+    def __init__(
+        self, number: int, name: str, link: Link, *, may_type: bool, history: bool, marks: bool = False
+    ) -> None:
         self.number = number
         self.name = name
         self.link = link
         self.may_type = may_type
         self.history = history
+        self.marks = marks  # whether it is told which commands a snapshot shows
         self.cursor = Cursor(0, 0)
         self.notice = 0  # the number of the next notice
         self.told: dict[str, bytes] = {}  # the states it knows
@@ -78,7 +81,12 @@ class Fanout:
     """The viewers of one terminal, those that have everything and those that are behind."""
 
     def __init__(
-        self, terminal: Terminal, limits: AttachLimits, later: Later, ask_for_turn: Callable[[], None]
+        self,
+        terminal: Terminal,
+        limits: AttachLimits,
+        later: Later,
+        ask_for_turn: Callable[[], None],
+        recall: Callable[[], Iterable[ServerMessage]] = tuple,
     ) -> None:
         self.states: dict[str, bytes] = {}  # frames by type
         self.position = terminal.log.end  # what the viewers that are up to date have been sent
@@ -88,6 +96,7 @@ class Fanout:
         self._limits = limits
         self._later = later
         self._ask_for_turn = ask_for_turn
+        self._recall = recall  # the commands that are on the screen and above it
         self._live: set[Viewer] = set()
         self._behind: set[Viewer] = set()
         self._unpainted: set[Viewer] = set()  # of those behind: to be shown the screen at the end of the turn
@@ -122,7 +131,7 @@ class Fanout:
         for group in (self._live, self._behind, self._unpainted):
             group.discard(viewer)
         if not self.is_leaving:
-            self._terminal.watched_by(len(self._live))
+            self._terminal.viewing.counted(len(self._live))
 
     def acked(self, viewer: Viewer, offset: int) -> None:
         """Note what a viewer has handled."""
@@ -248,7 +257,7 @@ class Fanout:
         """Count a viewer among those that have everything."""
         self._behind.discard(viewer)
         self._live.add(viewer)
-        self._terminal.watched_by(len(self._live))
+        self._terminal.viewing.counted(len(self._live))
         self._tell_states_to(viewer)
         if self.is_over:
             viewer.link.end(CloseCode.OVER, _OVER)
@@ -279,6 +288,9 @@ class Fanout:
             viewer.tell(Resized(size.cols, size.rows))
         viewer.tell(Snapshot(len(picture)))
         viewer.link.write(binary_frame(picture))
+        if viewer.marks and viewer.history and self._last_picture is None:
+            for mark in self._recall():
+                viewer.tell(mark)
         viewer.cursor.jump(self.position)
         # What a picture shows needs no notice; only the end does.
         viewer.notice = self._noticed - self.is_over

@@ -1,6 +1,7 @@
 """One terminal as its viewers see it: what happens to it is told, and what they do reaches it."""
 
 import asyncio
+from collections.abc import Callable, Iterable
 
 from hermitty.events import CommandFinished, CommandStarted, CwdChanged, TerminalEnded, TerminalEvent
 from hermitty.model import Size
@@ -8,12 +9,14 @@ from hermitty.runtime.api import Command, Terminal
 from hermitty.server.attach.fanout import Fanout, Viewer
 from hermitty.server.attach.later import Later
 from hermitty.server.attach.limits import AttachLimits
+from hermitty.server.attach.recalling import LINE_CHARACTERS, recall
 from hermitty.server.attach.sizing import Decision, Sizing
 from hermitty.wire.attach import (
     CommandNotice,
     Cwd,
     Exit,
     Locked,
+    Mark,
     Paused,
     Resized,
     ServerMessage,
@@ -29,18 +32,20 @@ _STATE_PAUSE_S = 0.05
 _RESIZE_PAUSE_S = 0.05
 # How long viewers that are behind may take to read the last words of a terminal.
 _LAST_WORDS_S = 10.0
-# A line may be as long as a file; viewers that want all of it ask for the command.
-_LINE_CHARACTERS = 4096
 
 
 class Relay:
     """Follows one terminal from its first viewer on until it ends, or until `close`."""
 
-    def __init__(self, terminal: Terminal, limits: AttachLimits) -> None:
+    def __init__(
+        self, terminal: Terminal, limits: AttachLimits, commands: Callable[[], Iterable[Command]] = tuple
+    ) -> None:
         self.terminal = terminal
         self._loop = asyncio.get_running_loop()
         self._later = Later()
-        self._fanout = Fanout(terminal, limits, self._later, self._ask_for_turn)
+        self._commands = commands  # those that are remembered of this terminal
+        self._recalled: tuple[int, Size, list[Mark]] | None = None
+        self._fanout = Fanout(terminal, limits, self._later, self._ask_for_turn, self._recall)
         self._turn_is_due = False
         self._events: list[tuple[CommandStarted | CommandFinished, Command | None, int]] = []
         self._title = ""
@@ -67,6 +72,13 @@ class Relay:
         self._fanout.is_leaving = True
         self._stop_watching()
         self._later.cancel()
+
+    def _recall(self) -> list[Mark]:
+        """Find the commands on the screen, once for all who come at the same offset."""
+        end, size, known = self.terminal.log.end, self.terminal.size, self._recalled
+        if known is None or known[:2] != (end, size):
+            known = self._recalled = (end, size, recall(self.terminal, self._commands()))
+        return known[2]
 
     # Viewers come, go and acknowledge.
 
@@ -161,7 +173,7 @@ class Relay:
         """Give the events of commands their place in the output, which is known when the terminal is through."""
         events, self._events = self._events, []
         for event, command, end in events:
-            line = event.command[:_LINE_CHARACTERS] if event.command else event.command
+            line = event.command[:LINE_CHARACTERS] if event.command else event.command
             if isinstance(event, CommandStarted):
                 at = _place(command.output_from if command else None, end, self._fanout.position)
                 notice = CommandNotice("started", event.command_id, line, event.source, at)

@@ -8,10 +8,11 @@ import { toast } from '../../ui/toasts';
 import type { ViewContext } from '../registry';
 import { ask, type Part } from '../shared/api';
 import { shownText } from '../shared/code';
-import { exactly, visible, when } from '../shared/format';
+import { exactly, when } from '../shared/format';
 import { copy, may, messageOf } from '../shared/frame';
 import { w } from '../words';
 import { ruleWords, segments } from './marking';
+import { seen, visible } from '../../ui/unseen';
 
 export type Answer = 'allow' | 'deny' | 'skip';
 export type CardContext = Pick<ViewContext, 'live' | 'openTerminal'>;
@@ -34,6 +35,7 @@ export class Card {
   readonly element: HTMLElement;
   isOver = false;
   private readonly command = h('pre', { class: 'ask-command', tabindex: 0, 'aria-label': w.theCommand });
+  private readonly whole = h('button', { type: 'button', class: 'link-button ask-whole', hidden: true, onclick: () => this.showWhole() });
   private readonly left = h('span', { class: 'ask-left' });
   private readonly note = h('input', { class: 'input', type: 'text', maxlength: 1000, autocomplete: 'off' });
   private readonly typed = h('input', { class: 'input mono', type: 'text', autocomplete: 'off', spellcheck: 'false' });
@@ -43,6 +45,8 @@ export class Card {
   private readonly scopes: readonly string[];
   private readonly radios: HTMLInputElement[] = [];
   private readonly foot = h('div', { class: 'ask-foot' });
+  /** It is measured when it is laid out, and again when its marks are known. */
+  private readonly sized = new ResizeObserver(() => this.measure());
   private aliveAt = 0;
 
   constructor(
@@ -69,6 +73,7 @@ export class Card {
         this.left,
       ),
       this.command,
+      this.whole,
       this.facts(),
       this.because(),
       mayAnswer ? this.form() : h('p', { class: 'soft' }, w.mayNotApprove),
@@ -78,7 +83,10 @@ export class Card {
     this.tick();
     if (typeof question.line === 'string' && question.line !== '') {
       ask.parts(question).then(
-        (parts) => this.paint(parts),
+        (parts) => {
+          this.paint(parts);
+          this.measure();
+        },
         () => undefined, // it is shown without marks
       );
     }
@@ -91,6 +99,24 @@ export class Card {
     const left = end == null ? null : end - Date.now() / 1000;
     setText(this.left, left === null ? '' : w.timeLeft(clock(left)));
     this.left.classList.toggle('soon', left !== null && left < 30);
+  }
+
+  /** A long command is not shown whole at once: what it is asked about must be in sight, and that there is more. */
+  private measure(): void {
+    const { command } = this;
+    if (command.classList.contains('whole') || command.clientHeight === 0) return;
+    this.whole.hidden = command.scrollHeight <= command.clientHeight + 4;
+    replace(this.whole, icon('warning', 14), w.showWhole((this.question.line ?? this.question.command).length));
+    const mark = command.querySelector<HTMLElement>('mark');
+    if (mark !== null && mark.offsetTop > command.clientHeight - 20) {
+      command.scrollTop = mark.offsetTop - 40;
+    }
+  }
+
+  private showWhole(): void {
+    this.command.classList.add('whole');
+    this.whole.hidden = true;
+    this.command.focus();
   }
 
   /** Gives it the focus. `isSudden`: nobody asked for that, so keys are not taken at once. */
@@ -124,7 +150,7 @@ export class Card {
   private who(): string {
     const { origin, session } = this.question;
     const who = w.origins[origin ?? ''] ?? (origin || w.unknownWho);
-    return session == null ? w.asks(who) : w.asksIn(who, session);
+    return session == null ? w.asks(who) : w.asksIn(who, seen(session));
   }
 
   private paint(parts: readonly Part[]): void {
@@ -138,6 +164,7 @@ export class Card {
         return h('mark', { class: classes }, ...shownText(piece));
       }),
     );
+    this.sized.observe(this.command);
     this.command.title = this.command.querySelector('mark') === null ? '' : w.markedParts;
   }
 
@@ -179,7 +206,7 @@ export class Card {
           'section',
           {},
           h('h4', {}, w.reasons),
-          h('ul', { class: 'reasons' }, reasons.map((each) => h('li', {}, ...shownText(each)))),
+          h('ul', { class: 'reasons' }, reasons.map(reasonItem)),
         ),
     );
   }
@@ -313,4 +340,10 @@ export class Card {
     for (const button of this.buttons.values()) setAttributes(button, { disabled: isBusy });
     this.element.setAttribute('aria-busy', String(isBusy));
   }
+}
+
+/** A reason in the language of the page, with the words of the policy for whoever wants to look them up. */
+function reasonItem(reason: string): HTMLElement {
+  const words = w.reasonWords(reason);
+  return h('li', words === reason ? {} : { title: reason }, ...shownText(words));
 }

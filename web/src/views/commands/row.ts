@@ -13,6 +13,7 @@ import { bytes, exactly, firstLine, took, when } from '../shared/format';
 import { button, copy, may, tellError } from '../shared/frame';
 import { w } from '../words';
 import { hasFailed, tail, type Entry } from './timeline';
+import { seen } from '../../ui/unseen';
 
 const PREVIEW_LINES = 12;
 
@@ -88,8 +89,8 @@ export class Row {
       h(
         'span',
         { class: 'command-main' },
-        h('code', { class: 'ellipsis' }, firstLine(entry.command)),
-        h('span', { class: 'soft ellipsis' }, facts.filter((each) => each !== null && each !== '').join(' · ')),
+        entry.command === '' ? h('span', { class: 'soft ellipsis' }, w.unknownLine) : h('code', { class: 'ellipsis' }, firstLine(entry.command)),
+        h('span', { class: 'soft ellipsis' }, seen(facts.filter((each) => each !== null && each !== '').join(' · '))),
       ),
       h('span', { class: 'command-side' }, duration, h('time', { class: 'soft', title: exactly(entry.startedAt) }, when(entry.startedAt))),
       kindIcon(entry.source),

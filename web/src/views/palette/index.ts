@@ -13,6 +13,7 @@ import { ask } from '../shared/api';
 import { firstLine, when } from '../shared/format';
 import { w } from '../words';
 import { pieces, rank, type Ranked } from './fuzzy';
+import { seen as shown } from '../../ui/unseen';
 
 interface Item {
   kind: 'terminal' | 'action' | 'view' | 'command' | 'workspace';
@@ -94,7 +95,7 @@ class Palette {
       return {
         kind: 'terminal',
         label: nameOf(terminal),
-        detail: [kindLabel(terminal.kind), terminal.session ?? '', statusWords(status), firstLine(running, 40), shortPath(terminal.cwd, 40)]
+        detail: [kindLabel(terminal.kind), shown(terminal.session ?? ''), statusWords(status), firstLine(running, 40), shortPath(terminal.cwd, 40)]
           .filter((each) => each !== '')
           .join(' · '),
         sign: terminal.kind,
@@ -150,7 +151,7 @@ class Palette {
       this.items.push({
         kind: 'command',
         label: firstLine(entry.command, 120),
-        detail: [when(entry.started_at), entry.session ?? '', (entry.exit_code ?? 0) === 0 ? '' : w.exitCode(entry.exit_code ?? 0)]
+        detail: [when(entry.started_at), shown(entry.session ?? ''), (entry.exit_code ?? 0) === 0 ? '' : w.exitCode(entry.exit_code ?? 0)]
           .filter((each) => each !== '')
           .join(' · '),
         sign: 'play',

@@ -1,6 +1,6 @@
 /** Commands and paths as they are: every character can be seen, and none is taken for HTML. */
 import { h } from '../../ui/dom';
-import { visible } from './format';
+import { visible } from '../../ui/unseen';
 
 /** Text in which what cannot be seen stands as a sign. */
 export function shownText(text: string): (string | HTMLElement)[] {

@@ -1,6 +1,7 @@
 /** Numbers, times and texts as people read them. Pure, but for the language. */
 import { language } from '../../i18n';
 import { clock } from '../../state/describe';
+import { seen } from '../../ui/unseen';
 
 const locale = language === 'zh' ? 'zh-CN' : 'en-GB';
 const time = new Intl.DateTimeFormat(locale, { hour: '2-digit', minute: '2-digit', second: '2-digit' });
@@ -52,40 +53,9 @@ export function bytes(count: number): string {
   return `${unit === 0 || value >= 100 ? Math.round(value) : value.toFixed(1)} ${UNITS[unit] ?? ''}`;
 }
 
-export interface Piece {
-  text: string;
-  /** Stands for a character that cannot be seen. */
-  isSign: boolean;
-}
-
-// Controls, and what is not seen or turns the direction of writing. Line feeds and tabs are left.
-const UNSEEN = /[\u0000-\u0008\u000b-\u001f\u007f-\u009f\u00ad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180b-\u180f\u200b-\u200f\u2028-\u202f\u205f-\u206f\u2800\u3164\ufe00-\ufe0f\ufeff\uffa0\ufff0-\ufffb]|[\udb40-\udb7f][\udc00-\udfff]/g;
-
-/** Cuts a text into what can be seen and signs for what cannot. */
-export function visible(text: string): Piece[] {
-  const pieces: Piece[] = [];
-  let at = 0;
-  for (const found of text.matchAll(UNSEEN)) {
-    if (found.index > at) pieces.push({ text: text.slice(at, found.index), isSign: false });
-    pieces.push({ text: signOf(found[0]), isSign: true });
-    at = found.index + found[0].length;
-  }
-  if (at < text.length) pieces.push({ text: text.slice(at), isSign: false });
-  return pieces;
-}
-
-function signOf(character: string): string {
-  const code = character.codePointAt(0) ?? 0;
-  if (code < 0x20) return `^${String.fromCharCode(code + 64)}`;
-  if (code === 0x7f) return '^?';
-  return `U+${code.toString(16).toUpperCase().padStart(4, '0')}`;
-}
-
 /** The first line of a command, for where there is room for one. */
 export function firstLine(command: string, longest = 200): string {
-  const line = visible(command.trim().split('\n')[0] ?? '')
-    .map((piece) => piece.text)
-    .join('');
+  const line = seen(command.trim().split('\n')[0] ?? '');
   const isCut = line.length > longest || command.trim().includes('\n');
   return isCut ? `${line.slice(0, longest)} …` : line;
 }

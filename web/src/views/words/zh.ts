@@ -1,4 +1,6 @@
 import type { Words } from './en';
+import reasons from './reasons.zh.json';
+import { translator } from './templates';
 
 export const zh: Words = {
   refresh: '刷新',
@@ -29,6 +31,7 @@ export const zh: Words = {
   levels: { low: '低风险', medium: '中风险', high: '高风险', critical: '极高风险' },
   blocked: '已拦截',
   theCommand: '命令',
+  showWhole: (characters) => `命令未全部显示：显示全部 ${characters} 个字符`,
   copyCommand: '复制命令',
   effects: '它会做什么',
   reasons: '为什么询问',
@@ -45,6 +48,7 @@ export const zh: Words = {
     'reads secrets': '读取机密',
     'does something that could not be analysed': '无法分析其行为',
   },
+  reasonWords: translator(reasons, (sentence) => /^\{0\}[,:]/.test(sentence)),
   markedParts: '标记的部分是询问的原因',
   timeLeft: (clock) => `剩余 ${clock}`,
   noTimeLimit: '没有时限',
@@ -124,6 +128,7 @@ export const zh: Words = {
   noCommands: '还没有命令',
   noCommandsHint: '智能体和人运行的命令会实时出现在这里。',
   output: '输出',
+  unknownLine: '命令行在结束时才能知道',
   noOutput: '没有输出',
   outputBytes: (text) => `输出 ${text}`,
   outputGone: '此命令的输出已不再保留',
