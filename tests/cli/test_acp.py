@@ -358,3 +358,24 @@ def test_the_view_shows_calls_as_running_and_done_with_the_end_of_their_output()
         "* cancelled: List files",
         "It is done.",
     ]
+
+
+def test_an_agent_of_the_draft_is_spoken_to_with_the_flag(hermitty: Run, tmp_path: Path) -> None:
+    draft = ("--prompt", "echo out; exit 3", "--", *agent("draft_agent"))
+    done = hermitty("acp", "--acp-v2", *draft)
+    assert (done.returncode, done.stdout) == (0, b"out\n")
+    assert done.stderr.decode().splitlines() == [
+        "* running: echo out; exit 3",
+        "    $ echo out; exit 3",
+        "* failed: echo out; exit 3",
+        "    | out",
+        "    exit code 3",
+    ]
+    found = lines_of(hermitty("acp", "--acp-v2", "--json", *draft))
+    assert (found[0]["agent"]["name"], found[-1]["stop_reason"]) == ("draft-agent", "end_turn")
+    kinds = [each["update"]["sessionUpdate"] for each in found if each["type"] == "update"]
+    assert kinds[:3] == ["state_update", "tool_call_update", "terminal_update"]
+
+    refused = hermitty("acp", *draft)
+    assert refused.returncode == 125
+    assert b"hermitty speaks 1" in refused.stderr

@@ -75,7 +75,7 @@ class _Run:
                     runtime,
                     self._options.agent,
                     cwd=self._cwd,
-                    offers=Offers(files=self._options.files),
+                    offers=Offers(files=self._options.files, draft=self._options.acp_v2),
                     listener=self._json if self._options.json else self._text,
                 ) as self._client,
             ):
@@ -95,7 +95,7 @@ class _Run:
             await client.authenticate(self._options.login)
         self._session_id = await client.new_session(self._cwd)
         if self._options.json:
-            about = client.agent.get("agentInfo")
+            about = client.agent.get("info" if client.is_draft else "agentInfo")
             self._json.print("session", session_id=self._session_id, cwd=self._cwd, agent=about)
         with self._interruptible():
             if self._prompt is not None:

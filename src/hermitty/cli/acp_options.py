@@ -36,5 +36,10 @@ def add_acp(commands: "Commands") -> None:
     acp.add_argument("--json", action="store_true", help="print every update and the result as JSON, one a line")
     acp.add_argument("--yes", action="store_true", help="answer questions with allow")
     acp.add_argument("--files", action="store_true", help="let the agent read and write files through hermitty")
+    acp.add_argument(
+        "--acp-v2",
+        action="store_true",
+        help="speak the draft of version 2 with agents that know it: they run commands themselves, and we show them",
+    )
     acp.add_argument("--login", metavar="METHOD", help="log in by this method of the agent first")
     acp.add_argument("agent", nargs="+", metavar="AGENT", help="the agent and its arguments, best after --")

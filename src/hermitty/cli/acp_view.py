@@ -17,6 +17,7 @@ from hermitty.adapters.acp.updates import (
     DiffPart,
     PlanChanged,
     Said,
+    TerminalChanged,
     TerminalPart,
     TextPart,
     ToolCall,
@@ -63,7 +64,7 @@ def running_line(call: ToolCall) -> str:
 
 def done_lines(call: ToolCall, find: Callable[[str], Shown | None]) -> list[str]:
     """Say what a tool call did, with the end of what it printed."""
-    word = "failed" if call.status == "failed" else _WORDS.get(call.kind, _OTHER_WORDS)[1]
+    word = call.status if call.status in ("failed", "cancelled") else _WORDS.get(call.kind, _OTHER_WORDS)[1]
     lines = [f"* {word}: {_one_line(call.title or call.id)}"]
     for part in call.parts:
         match part:
@@ -126,6 +127,9 @@ class TextView:
                 self._say("thought", self._deeds, prefix + harmless(text))
             case CallChanged(call=call):
                 self._show_call(session_id, call)
+            case TerminalChanged(begins=str(command)) if command != self._last_command:
+                self._last_command = command
+                self._lines([f"    $ {line}" for line in harmless(command).split("\n")])
             case PlanChanged(entries):
                 marked = [f"  [{_MARKS.get(status, ' ')}] {_one_line(content)}" for content, status in entries]
                 self._lines(["* plan:", *marked])

@@ -1,21 +1,25 @@
 """The MCP server as a part of `hermitty serve`, at /mcp: made when the first client comes."""
 
 import asyncio
+import contextlib
 from collections.abc import AsyncIterator
 from contextlib import AsyncExitStack
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from aiohttp import web
 
-from hermitty.errors import NotSupported
+from hermitty.errors import HermittyError, NotSupported
 from hermitty.server.access import Scope
 from hermitty.server.guard import check_scope
 from hermitty.server.parts import PARTS
 
 if TYPE_CHECKING:
     from hermitty.adapters.mcp.bridge import AsgiBridge
+    from hermitty.adapters.mcp.local import LocalTerminals
 
 _PATH = "/mcp"
+# How long calls may take to answer when the server ends.
+_LAST_CALLS_S = 3.0
 
 
 def mount_mcp(app: web.Application) -> None:
@@ -31,7 +35,10 @@ class _Mounted:
         self._parts = app[PARTS]
         self._stack = AsyncExitStack()
         self._bridge: asyncio.Task[AsgiBridge] | None = None
-        self._answering: set[asyncio.Task[object]] = set()
+        self._terminals: LocalTerminals | None = None
+        self._calls: set[asyncio.Task[object]] = set()
+        self._streams: set[asyncio.Task[object]] = set()
+        self._kept: set[asyncio.Task[object]] = set()
 
     async def handle(self, request: web.Request) -> web.StreamResponse:
         """Answer a request."""
@@ -43,15 +50,21 @@ class _Mounted:
         bridge = await asyncio.shield(self._bridge)
         answering = asyncio.current_task()
         assert answering is not None
-        self._answering.add(answering)
+        listens = request.method == "GET" or request.headers.get("Mcp-Method") == "subscriptions/listen"
+        alike = self._streams if listens else self._calls
+        alike.add(answering)
         try:
             return await bridge.handle(request)
         finally:
-            self._answering.discard(answering)
+            alike.discard(answering)
 
     async def hang_up(self, _app: web.Application) -> None:
-        """End the streams of clients, who would listen for ever."""
-        for answering in self._answering:
+        """Answer the calls that wait, and end the streams of clients, who would listen for ever."""
+        if self._terminals is not None:
+            self._terminals.stop_waiting()
+        if self._calls:
+            await asyncio.wait(self._calls, timeout=_LAST_CALLS_S)
+        for answering in self._streams | self._calls:
             answering.cancel()
 
     async def life(self, _app: web.Application) -> AsyncIterator[None]:
@@ -60,6 +73,7 @@ class _Mounted:
         if self._bridge is not None:
             await asyncio.wait({self._bridge})
         await self._stack.aclose()
+        await asyncio.sleep(0)  # what was kept has a new owner now
 
     async def _make(self) -> "AsgiBridge":
         try:
@@ -70,11 +84,24 @@ class _Mounted:
         except ImportError as exc:
             raise NotSupported(f"MCP needs more packages ({exc.name} is missing); install hermitty[mcp]") from exc
         recordings = self._parts.runtime.recordings
-        terminals = LocalTerminals(
-            self._parts.runtime, read_cast=recordings.open_cast if recordings is not None else None
+        self._terminals = LocalTerminals(
+            self._parts.runtime,
+            read_cast=recordings.open_cast if recordings is not None else None,
+            keep=self._keep,
         )
-        server = await self._stack.enter_async_context(serving(terminals))
+        server = await self._stack.enter_async_context(serving(self._terminals))
         # The guard has looked at the token, the Host and the Origin.
         bridge = AsgiBridge(asgi_app(server, token=None, checks_place=False))
         await self._stack.enter_async_context(bridge.running())
         return bridge
+
+    def _keep(self, command: "asyncio.Task[Any]") -> None:
+        """Give a command that no call waits for to the server's other runs: they end after the runtime, by its will."""
+        keeping = asyncio.get_running_loop().create_task(self._parts.runs.detached(_ended(command)))
+        self._kept.add(keeping)
+        keeping.add_done_callback(self._kept.discard)
+
+
+async def _ended(command: "asyncio.Task[Any]") -> None:
+    with contextlib.suppress(HermittyError):  # that the runtime is closed
+        await command

@@ -3,7 +3,6 @@
 import asyncio
 import json
 import os
-import shutil
 import sys
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -22,11 +21,16 @@ from hermitty.errors import AgentFailed, InvalidDirectory
 from hermitty.runtime.api import Runtime
 from tests.adapters.acp.conftest import AGENTS, agent, is_alive
 from tests.adapters.acp.frames import Frames
+from tests.adapters.packages import node, package
 from tests.support.shells import PATIENCE_S
 
 TERMINAL_METHODS = {f"terminal/{name}" for name in ("create", "output", "wait_for_exit", "kill", "release")}
-# Where `npm install @agentclientprotocol/sdk@2.4.0` was run.
-SDK_VARIABLE = "HERMITTY_TEST_ACP_SDK"
+# `make test` installs it; the variable names another directory where version 2.4.0 was installed.
+SDK = package("@agentclientprotocol/sdk", "HERMITTY_TEST_ACP_SDK")
+NODE = node(20)
+needs_sdk = pytest.mark.skipif(
+    NODE is None or not SDK.exists(), reason="needs Node, and @agentclientprotocol/sdk of npm"
+)
 
 
 class Text:
@@ -141,17 +145,14 @@ async def test_the_terminals_fit_into_any_client_of_the_sdk(rt: Runtime, work: P
     ]
 
 
-@pytest.mark.skipif(
-    shutil.which("node") is None or SDK_VARIABLE not in os.environ,
-    reason=f"needs node, and {SDK_VARIABLE} with the directory where @agentclientprotocol/sdk was installed",
-)
+@needs_sdk
 async def test_a_typescript_agent_uses_all_five_methods_and_every_frame_fits_the_schema(
     rt: Runtime, work: Path
 ) -> None:
-    sdk = Path(os.environ[SDK_VARIABLE]) / "node_modules" / "@agentclientprotocol" / "sdk"
+    assert NODE is not None
     text, frames = Text(), Frames()
-    argv = ["node", str(AGENTS / "scripted.mjs")]
-    env = {**os.environ, "ACP_SDK": str(sdk)}
+    argv = [NODE, str(AGENTS / "scripted.mjs")]
+    env = {**os.environ, "ACP_SDK": str(SDK)}
     async with running_agent(rt, argv, cwd=str(work), env=env, listener=text, observers=[frames]) as client:
         made = await do(
             client,
@@ -179,6 +180,45 @@ async def test_a_typescript_agent_uses_all_five_methods_and_every_frame_fits_the
     assert made[7:] == [{"output": "", "truncated": False}, {}, {"signal": "SIGINT"}, {"error": -32602}]
     assert frames.methods() >= TERMINAL_METHODS
     assert frames.problems() == []
+
+
+@needs_sdk
+async def test_a_hostile_typescript_agent_gets_what_the_protocol_says(rt: Runtime, work: Path) -> None:
+    assert NODE is not None
+    text, frames = Text(), Frames()
+    env = {**os.environ, "ACP_SDK": str(SDK)}
+    swept = [
+        call
+        for limit in range(17)
+        for call in (
+            ("terminal/create", {"command": "printf 'aé日😀z'", "outputByteLimit": limit}),
+            ("terminal/wait_for_exit", {"terminalId": "$T"}),
+            ("terminal/output", {"terminalId": "$T"}),
+            ("terminal/release", {"terminalId": "$T"}),
+        )
+    ]
+    argv = [NODE, str(AGENTS / "scripted.mjs")]
+    async with running_agent(rt, argv, cwd=str(work), env=env, listener=text, observers=[frames]) as client:
+        made = await do(
+            client,
+            text,
+            work,
+            ("terminal/create", {"command": "sleep 1000", "_meta": {"command": "touch evil", "cwd": "/"}}),
+            ("terminal/output", {"sessionId": "another", "terminalId": "$T"}),
+            ("terminal/kill", {"sessionId": "another", "terminalId": "$T"}),
+            ("terminal/kill", {"terminalId": "$T"}),
+            ("terminal/kill", {"terminalId": "$T"}),
+            ("terminal/release", {"terminalId": "$T"}),
+            ("terminal/kill", {"terminalId": "$T"}),
+            *swept,
+        )
+    assert made[1:7] == [{"error": -32002}, {"error": -32002}, {}, {}, {}, {"error": -32002}]
+    whole = "aé日😀z"
+    tails = [next(whole[at:] for at in range(6) if len(whole[at:].encode()) <= limit) for limit in range(17)]
+    outputs = [each for each in made[7:] if "output" in each]
+    assert [(each["output"], each["truncated"]) for each in outputs] == [(tail, tail != whole) for tail in tails]
+    assert frames.problems() == []
+    assert os.listdir(work) == []
 
 
 async def test_noise_on_both_outputs_holds_nothing_up(rt: Runtime, work: Path) -> None:

@@ -86,6 +86,12 @@ async def test_output_grows_while_the_command_runs_and_the_status_comes_with_its
     assert (await peer.over(terminal))["output"] == "one\nbetween\ntwo\n"
 
 
+async def test_both_outputs_come_in_the_order_in_which_they_were_written(peer: Peer) -> None:
+    line = "i=0; while [ $i -lt 300 ]; do echo out $i; echo err $i >&2; i=$((i+1)); done"
+    output = (await peer.over(await peer.create(line)))["output"]
+    assert output == "".join(f"out {number}\nerr {number}\n" for number in range(300))
+
+
 async def test_many_can_wait_and_late_ones_are_answered_at_once(peer: Peer, work: Path) -> None:
     gate = Gate(work / "gate")
     terminal = await peer.create("cat gate; exit 7")

@@ -1,14 +1,13 @@
 """The MCP conformance suite and the Inspector, where they are installed.
 
-HERMITTY_MCP_TOOLS names a directory with `node_modules` of @modelcontextprotocol/conformance (0.2.0-alpha.12) and
-@modelcontextprotocol/inspector (2.12.0); HERMITTY_NODE is the Node 22 or later to run them with.
+`make test` installs them with a Node that runs them. Otherwise HERMITTY_MCP_TOOLS names a directory with `node_modules`
+of @modelcontextprotocol/conformance (0.2.0-alpha.12) and @modelcontextprotocol/inspector (2.12.0), and HERMITTY_NODE is
+the Node 22 or later to run them with.
 """
 
 import asyncio
 import json
-import os
 import re
-import shutil
 import sys
 from pathlib import Path
 
@@ -20,11 +19,13 @@ from hermitty.adapters.mcp.server import serving
 from hermitty.runtime.api import Runtime
 from tests.adapters.mcp.fixtures import add_fixtures
 from tests.adapters.mcp.processes import ARGUMENTS, environment
+from tests.adapters.packages import node as find_node
+from tests.adapters.packages import package
 
-TOOLS = Path(os.environ.get("HERMITTY_MCP_TOOLS") or "/nowhere") / "node_modules" / "@modelcontextprotocol"
-NODE = os.environ.get("HERMITTY_NODE") or shutil.which("node") or "node"
+TOOLS = package("@modelcontextprotocol", "HERMITTY_MCP_TOOLS")
 CONFORMANCE = TOOLS / "conformance" / "dist" / "index.js"
 INSPECTOR = TOOLS / "inspector" / "clients" / "launcher" / "build" / "index.js"
+NODE = find_node(22)
 SUITE_S = 240.0
 
 # Not scored by the suite, and what they test is not served: the tasks extension, a header for arguments, a schema that
@@ -33,6 +34,7 @@ NOT_SERVED = re.compile(r"tasks-.*|json-schema-2020-12|http-custom-header-server
 
 
 async def node(script: Path, *arguments: str, cwd: Path) -> tuple[int, str]:
+    assert NODE is not None
     process = await asyncio.create_subprocess_exec(
         NODE,
         str(script),
@@ -48,7 +50,7 @@ async def node(script: Path, *arguments: str, cwd: Path) -> tuple[int, str]:
     return process.returncode or 0, out.decode()
 
 
-@pytest.mark.skipif(not CONFORMANCE.exists(), reason="HERMITTY_MCP_TOOLS names no MCP conformance suite")
+@pytest.mark.skipif(NODE is None or not CONFORMANCE.exists(), reason="needs Node 22, and the conformance suite of npm")
 @pytest.mark.filterwarnings("ignore:The logging capability")  # a fixture's
 @pytest.mark.parametrize("requirements", ["2026-07-28", "2025-11-25"])
 async def test_the_conformance_suite_passes(rt: Runtime, tmp_path: Path, requirements: str) -> None:
@@ -63,7 +65,7 @@ async def test_the_conformance_suite_passes(rt: Runtime, tmp_path: Path, require
     assert len(passed) > 25
 
 
-@pytest.mark.skipif(not INSPECTOR.exists(), reason="HERMITTY_MCP_TOOLS names no MCP Inspector")
+@pytest.mark.skipif(NODE is None or not INSPECTOR.exists(), reason="needs Node 22, and the Inspector of npm")
 @pytest.mark.parametrize("era", ["legacy", "modern"])
 async def test_the_inspector_finds_nothing_wrong_with_the_schemas(tmp_path: Path, era: str) -> None:
     started = (sys.executable, *ARGUMENTS)

@@ -149,6 +149,22 @@ async def test_clients_of_one_name_have_sessions_of_their_own(server: Serving, h
     assert first["session"] != second["session"]
 
 
+async def test_clients_at_once_see_only_their_own_terminals(rt: Runtime, home: Path, work: Path, era: str) -> None:
+    async with relayed(home, work, era) as one, relayed(home, work, era) as other:
+        clients = (one, other)
+        ran = await asyncio.gather(*(data(client, "run", command="true") for client in clients))
+        opened = await asyncio.gather(*(data(client, "open_persistent_terminal") for client in clients))
+        listed = await asyncio.gather(*(data(client, "list") for client in clients))
+        assert [{each["id"] for each in found["terminals"]} for found in listed] == [
+            {run["terminal"], terminal["persistent_terminal_id"]} for run, terminal in zip(ran, opened, strict=True)
+        ]
+        assert len(rt.terminals()) == 4
+        assert len(rt.sessions()) == 2
+    # Both have left: their terminals, the persistent ones too, are in the background.
+    assert rt.sessions() == []
+    assert len(rt.background_terminals()) == 4
+
+
 async def test_a_session_that_is_there_stays_where_it_is(rt: Runtime, home: Path, work: Path) -> None:
     (work / "there").mkdir()
     await rt.run("true", session="of a person", cwd=str(work / "there"))

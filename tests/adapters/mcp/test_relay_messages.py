@@ -108,3 +108,10 @@ def test_a_session_begins_with_the_first_call_that_works(name: str, result: dict
     assert places.asks_about(calling(name)) == "mcp-c-m"
     places.answered(places.placed(calling(name)), JSONRPCResponse(jsonrpc="2.0", id=1, result=result))
     assert places.asks_about(calling("run")) == (None if has_begun else "mcp-c-m")
+
+
+def test_a_tool_that_takes_no_session_has_it_in_a_header() -> None:
+    places = Places("/here", "mark")
+    assert places.headers(calling("open_persistent_terminal", {})) == {"hermitty-session": "mcp-unknown-mark"}
+    assert places.own == "mcp-unknown-mark"
+    assert places.headers(calling("run", {"command": "true"})) == {}

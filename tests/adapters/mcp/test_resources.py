@@ -113,4 +113,4 @@ async def test_a_client_of_the_newer_protocol_is_told_of_changes(rt: Runtime, wo
 async def test_nobody_is_told_who_does_not_listen(rt: Runtime, work: Path) -> None:
     async with serving(LocalTerminals(rt)) as server, Client(server, mode="legacy") as client:
         await call(client, "run", command="seq 1000", cwd=str(work))
-    assert all(not terminal._watchers for terminal in rt.terminals())
+    assert all(not terminal.viewing.is_watched for terminal in rt.terminals())

@@ -42,6 +42,9 @@ class Offers:
     terminal: bool = True
     display: bool = True  # terminals of the agent's own, told of in `_meta`
     files: bool = False
+    # Version 2 of the protocol, a draft, is spoken with agents that know it. Nothing of the above is part of it: agents
+    # own their terminals there, and we show them.
+    draft: bool = False
 
     def capabilities(self) -> dict[str, Any]:
         """Return them as the protocol wants them."""

@@ -5,6 +5,8 @@
         stop_reason = await client.prompt(session_id, "run the tests")
 
 When the context ends, whatever happened, the agent, what it started and its terminals are gone.
+
+With `Offers(draft=True)` an agent may choose the draft of version 2: see `draft`.
 """
 
 import asyncio
@@ -22,11 +24,12 @@ from hermitty.adapters.acp import faults
 from hermitty.adapters.acp.agent_process import AgentProcess
 from hermitty.adapters.acp.audience import Listener, NoListener, Offers
 from hermitty.adapters.acp.connection import AcpConnection, Observer
+from hermitty.adapters.acp.draft import DraftState, asked_call
 from hermitty.adapters.acp.files import AcpFiles
 from hermitty.adapters.acp.frames import MAX_FRAME_BYTES, FrameTransport
 from hermitty.adapters.acp.permissions import Option, Permissions, chosen, granted, options_of
 from hermitty.adapters.acp.terminals import AcpTerminals, Exit, Shown
-from hermitty.adapters.acp.updates import SessionState, ToolCall, merged
+from hermitty.adapters.acp.updates import SessionState, StateChanged, ToolCall, merged
 from hermitty.errors import AgentFailed, InvalidRequest, NotSupported, SessionNotFound
 from hermitty.runtime.api import Runtime
 from hermitty.version import __version__
@@ -35,6 +38,9 @@ if TYPE_CHECKING:
     from acp.interfaces import Client
 
 PROTOCOL_VERSION = 1
+DRAFT_VERSION = 2
+# Why a turn of the draft ended when the agent does not say.
+UNREPORTED = "unreported"
 _SESSIONS = 100
 _AUTHENTICATE = -32000
 # How long an agent may take to say hello, and goodbye to a session.
@@ -49,6 +55,7 @@ class _Session:
     cwd: str
     asking: set["asyncio.Task[bool]"] = field(default_factory=set)
     is_cancelled: bool = False
+    turn: "asyncio.Future[str] | None" = None  # of the draft: why it ended, once it has
 
 
 class AcpClient:
@@ -57,6 +64,7 @@ class AcpClient:
     def __init__(self, runtime: Runtime, *, offers: Offers, listener: Listener, process: AgentProcess | None) -> None:
         self.terminals = AcpTerminals(runtime, tell=listener.on_terminal)
         self.agent: Mapping[str, Any] = {}  # what it said about itself
+        self.version = PROTOCOL_VERSION
         self._offers = offers
         self._listener = listener
         self._process = process
@@ -75,31 +83,43 @@ class AcpClient:
 
     async def initialize(self) -> None:
         """Agree on a version. Raises NotSupported if the agent wants another one."""
+        about = {"name": "hermitty", "title": "hermitty", "version": __version__}
         hello = {
             "protocolVersion": PROTOCOL_VERSION,
             "clientCapabilities": self._offers.capabilities(),
-            "clientInfo": {"name": "hermitty", "title": "hermitty", "version": __version__},
+            "clientInfo": about,
         }
+        if self._offers.draft:  # an agent of the first version finds what it looks for, and answers 1
+            hello |= {"protocolVersion": DRAFT_VERSION, "info": about, "capabilities": {}}
         try:
             async with asyncio.timeout(_HELLO_S):
                 self.agent = await self._request("initialize", hello)
         except TimeoutError as exc:
             raise AgentFailed(f"the agent did not answer initialize within {_HELLO_S:.0f} s") from exc
         version = self.agent.get("protocolVersion")
-        if version != PROTOCOL_VERSION:
+        spoken = (PROTOCOL_VERSION, DRAFT_VERSION) if self._offers.draft else (PROTOCOL_VERSION,)
+        if not isinstance(version, int) or isinstance(version, bool) or version not in spoken:
+            ours = " and ".join(map(str, spoken))
             raise NotSupported(
-                f"the agent speaks version {str(version)[:20]} of the Agent Client Protocol; hermitty speaks 1"
+                f"the agent speaks version {str(version)[:20]} of the Agent Client Protocol; hermitty speaks {ours}"
             )
+        self.version = version
+
+    @property
+    def is_draft(self) -> bool:
+        """Tell whether the agent chose the draft of version 2."""
+        return self.version == DRAFT_VERSION
 
     async def authenticate(self, method_id: str) -> None:
         """Log in by one of the agent's methods."""
-        await self._request("authenticate", {"methodId": method_id})
+        await self._request("auth/login" if self.is_draft else "authenticate", {"methodId": method_id})
 
     @property
     def login_methods(self) -> list[str]:
         """Return the names of the agent's ways to log in."""
         methods = self.agent.get("authMethods")
-        found = (each.get("id") for each in methods if isinstance(each, dict)) if isinstance(methods, list) else ()
+        name = "methodId" if self.is_draft else "id"
+        found = (each.get(name) for each in methods if isinstance(each, dict)) if isinstance(methods, list) else ()
         return [each for each in found if isinstance(each, str)]
 
     async def new_session(self, cwd: str) -> str:
@@ -122,14 +142,30 @@ class AcpClient:
             raise await self._explained("session/prompt")
         session.is_cancelled = False
         self.terminals.begin_turn(session_id)
-        answer = await self._request(
-            "session/prompt", {"sessionId": session_id, "prompt": [{"type": "text", "text": text}]}
-        )
+        asked = {"sessionId": session_id, "prompt": [{"type": "text", "text": text}]}
+        if self.is_draft:
+            return await self._prompt_draft(session, asked)
+        answer = await self._request("session/prompt", asked)
         await self._connection.settled()
         reason = answer.get("stopReason")
         if not isinstance(reason, str):
             raise AgentFailed("the agent ended the turn without saying why")
         return reason
+
+    async def _prompt_draft(self, session: _Session, asked: Mapping[str, Any]) -> str:
+        """Prompt, and wait until the agent says that it is idle: its answer only means that it has heard."""
+        session.turn = asyncio.get_running_loop().create_future()
+        gone: asyncio.Future[bool] = asyncio.ensure_future(self._connection.ended.wait())
+        waited: set[asyncio.Future[Any]] = {session.turn, gone}
+        try:
+            await self._request("session/prompt", asked)
+            await asyncio.wait(waited, return_when=asyncio.FIRST_COMPLETED)
+            if not session.turn.done():
+                raise await self._explained("session/prompt")
+            return session.turn.result()
+        finally:
+            session.turn = None
+            gone.cancel()
 
     async def cancel(self, session_id: str) -> None:
         """Cancel the turn: questions are withdrawn, its terminals stop, and the agent is told."""
@@ -143,6 +179,18 @@ class AcpClient:
         if not self._connection.ended.is_set():
             await self.terminals.stop_turn(session_id)
 
+    async def cancel_terminal(self, session_id: str, terminal_id: str) -> None:
+        """Ask the agent to stop what runs in a terminal of its own. The terminal tells when that has happened.
+
+        Raises NotSupported unless the agent says that this terminal can be cancelled now.
+        """
+        self._session(session_id)
+        state = self.state(session_id)
+        terminal = state.terminals.get(terminal_id) if isinstance(state, DraftState) else None
+        if terminal is None or terminal.has_ended or not terminal.can_be_cancelled:
+            raise NotSupported(f"the agent does not let terminal {terminal_id[:80]!r} be cancelled now")
+        await self._request("terminal/cancel", {"sessionId": session_id, "terminalId": terminal_id})
+
     async def close_session(self, session_id: str) -> None:
         """End a session; everything in its terminals ends with it."""
         session = self._sessions.pop(session_id, None)
@@ -150,9 +198,7 @@ class AcpClient:
             return
         for task in session.asking:
             task.cancel()
-        abilities = self.agent.get("agentCapabilities")
-        of_sessions = abilities.get("sessionCapabilities") if isinstance(abilities, dict) else None
-        if isinstance(of_sessions, dict) and of_sessions.get("close") is not None:
+        if self._can_close():
             with contextlib.suppress(AgentFailed, TimeoutError):  # it ends with the agent at the latest
                 async with asyncio.timeout(_GOODBYE_S):
                     await self._request("session/close", {"sessionId": session_id})
@@ -163,7 +209,7 @@ class AcpClient:
         """Return what a session looks like now."""
         if session_id not in self._states and len(self._states) >= _SESSIONS:
             self._states.pop(next(iter(self._states)))
-        return self._states.setdefault(session_id, SessionState())
+        return self._states.setdefault(session_id, DraftState() if self.is_draft else SessionState())
 
     async def wait_for_end(self) -> AgentFailed:
         """Wait until the agent is gone, and return what is known about that."""
@@ -177,11 +223,14 @@ class AcpClient:
 
     def shown(self, session_id: str, terminal_id: str) -> Shown | None:
         """Return what a terminal shows: one of ours, or one that the agent told of."""
-        display = self.state(session_id).displays.get(terminal_id)
+        state = self.state(session_id)
+        told = state.terminals.get(terminal_id) if isinstance(state, DraftState) else None
+        display = told or state.displays.get(terminal_id)
         if display is None:
             return self.terminals.shown(terminal_id)
         ended = Exit(display.exit_code, display.signal) if display.has_ended else None
-        return Shown("", display.tail.text(), display.tail.is_truncated, ended)
+        line = told.command or "" if told is not None else ""
+        return Shown(line, display.tail.text(), display.tail.is_truncated, ended)
 
     async def aclose(self) -> None:
         """End the sessions and the connection."""
@@ -231,22 +280,31 @@ class AcpClient:
         if method == "session/request_permission":
             return await self._permission(params)
         is_offered = {"fs": self._offers.files, "terminal": self._offers.terminal}.get(method.partition("/")[0], True)
-        if not is_offered:
+        if not is_offered or self.is_draft:  # the same names would mean something else there
             raise RequestError.method_not_found(method)
         return await self._route(method, params, False)
 
     def _updated(self, params: Mapping[str, Any]) -> None:
         session_id, update = params.get("sessionId"), params.get("update")
         if isinstance(session_id, str) and isinstance(update, dict):
-            self._listener.on_update(session_id, update, self.state(session_id).apply(update))
+            change = self.state(session_id).apply(update)
+            self._listener.on_update(session_id, update, change)
+            turn = self._sessions[session_id].turn if session_id in self._sessions else None
+            if isinstance(change, StateChanged) and change.ends_turn and turn is not None and not turn.done():
+                turn.set_result(change.stop_reason or UNREPORTED)
 
     async def _permission(self, params: Any) -> dict[str, Any]:
         match params:
+            case {"sessionId": str(session_id), "title": str(), "options": list(raw)} if self.is_draft:
+                session = self._session(session_id)
+                state = self.state(session_id)
+                assert isinstance(state, DraftState)
+                call = asked_call(params, state)
             case {"sessionId": str(session_id), "toolCall": {"toolCallId": str(call_id)} as told, "options": list(raw)}:
                 session = self._session(session_id)
+                call = merged(self.state(session_id).calls.get(call_id) or ToolCall(call_id), told)
             case _:
-                raise faults.invalid("sessionId, toolCall and options are needed")
-        call = merged(self.state(session_id).calls.get(call_id) or ToolCall(call_id), told)
+                raise faults.invalid("sessionId, toolCall (version 2: title) and options are needed")
         options = options_of(raw)
         answer = None if session.is_cancelled else await self._answer(session, call, options)
         self._listener.on_permission(session_id, call, options, answer)
@@ -265,6 +323,15 @@ class AcpClient:
         finally:
             session.asking.discard(task)
         return (chosen(options, allow=True) if allow else None) or chosen(options, allow=False)
+
+    def _can_close(self) -> bool:
+        """Tell whether the agent wants to hear that a session is over."""
+        if self.is_draft:
+            abilities = self.agent.get("capabilities")
+            return isinstance(abilities, dict) and isinstance(abilities.get("session"), dict)
+        abilities = self.agent.get("agentCapabilities")
+        of_sessions = abilities.get("sessionCapabilities") if isinstance(abilities, dict) else None
+        return isinstance(of_sessions, dict) and of_sessions.get("close") is not None
 
     def _session(self, session_id: str) -> _Session:
         session = self._sessions.get(session_id)

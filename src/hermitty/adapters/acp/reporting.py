@@ -36,7 +36,7 @@ _FOR_EVER_S = 1e9
 class Reported:
     """What became of a command: how it ended, and what a model should read of its output."""
 
-    way: Way
+    way: Way | Literal["draft"]
     exit: Exit
     text: str
     truncated: bool = False
@@ -103,7 +103,13 @@ class CommandReporter:
         feed = _Feed(call, terminal_id)
         try:
             result = await self._runtime.run(
-                command, cwd=cwd, session=session_id, provider="pipe", wait_s=_FOR_EVER_S, on_output=feed.output
+                command,
+                cwd=cwd,
+                session=session_id,
+                provider="pipe",
+                wait_s=_FOR_EVER_S,
+                on_output=feed.output,
+                merged=True,
             )
         finally:
             await feed.close()
@@ -130,7 +136,9 @@ class CommandReporter:
 
     async def _told(self, call: "_Call", session_id: str, command: str | Sequence[str], cwd: str) -> Reported:
         await call.begin()
-        result = await self._runtime.run(command, cwd=cwd, session=session_id, provider="pipe", wait_s=_FOR_EVER_S)
+        result = await self._runtime.run(
+            command, cwd=cwd, session=session_id, provider="pipe", wait_s=_FOR_EVER_S, merged=True
+        )
         ended = exit_of(result)
         await call.change(status=_status(ended), content=[tool_content(text_block(result.text))])
         return Reported("text", ended, result.text, result.truncated)

@@ -137,6 +137,7 @@ class _AnswersFirst:
 
     def __init__(self, hosted: HostedProcess, has_ended: Callable[[], bool]) -> None:
         self.pid = hosted.pid
+        self.sandbox = hosted.sandbox
         self.write = hosted.write
         self.close_input = hosted.close_input
         self.signal = hosted.signal
@@ -268,6 +269,7 @@ class AcpTerminals:
                 env={each.name: each.value for each in env or ()},
                 wait_s=0,
                 on_output=terminal.output,
+                merged=True,
                 command_id=command_id,
             ),
         )

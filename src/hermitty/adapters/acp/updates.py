@@ -19,7 +19,8 @@ _PART_CHARACTERS = 64 * 1024
 _TITLE_CHARACTERS = 16 * 1024
 _INPUT_CHARACTERS = 1024 * 1024
 
-Status = Literal["pending", "in_progress", "completed", "failed"]
+Status = Literal["pending", "in_progress", "completed", "failed", "cancelled"]
+# Of the first version; the second has more.
 _STATUSES: tuple[Status, ...] = ("pending", "in_progress", "completed", "failed")
 _SPEAKERS: Mapping[str, Literal["user", "agent", "thought"]] = {
     "user_message_chunk": "user",
@@ -80,7 +81,7 @@ class ToolCall:
     @property
     def is_over(self) -> bool:
         """Tell whether nothing more will come of it."""
-        return self.status in ("completed", "failed")
+        return self.status in ("completed", "failed", "cancelled")
 
 
 @dataclass(frozen=True, slots=True)
@@ -114,7 +115,26 @@ class Other:
     raw: Mapping[str, Any]
 
 
-Change = Said | CallChanged | PlanChanged | Other
+@dataclass(frozen=True, slots=True)
+class TerminalChanged:
+    """A terminal of the agent that began or changed, in the second version of the protocol."""
+
+    terminal_id: str
+    is_new: bool
+    begins: str | None  # its command, when that was told just now
+    ends: bool
+
+
+@dataclass(frozen=True, slots=True)
+class StateChanged:
+    """The agent works (`running`), waits for somebody (`requires_action`) or is done (`idle`): the second version."""
+
+    state: str
+    stop_reason: str | None
+    ends_turn: bool
+
+
+Change = Said | CallChanged | PlanChanged | TerminalChanged | StateChanged | Other
 
 
 @dataclass(slots=True)
@@ -135,15 +155,18 @@ class SessionState:
             before = self.calls.get(update["toolCallId"])
             return CallChanged(self.merge(update), before)
         if kind == "plan":
-            return PlanChanged(_entries(update.get("entries")))
+            return PlanChanged(entries_of(update.get("entries")))
         return Other(kind, update)
 
     def merge(self, update: Mapping[str, Any]) -> ToolCall:
         """Change a tool call: what is given replaces what was, the rest stays. An unknown one begins."""
         call_id = update["toolCallId"]
-        call = merged(self.calls.get(call_id) or ToolCall(call_id), update)
-        self.calls[call_id] = call
-        self.calls.move_to_end(call_id)
+        return self.store(merged(self.calls.get(call_id) or ToolCall(call_id), update))
+
+    def store(self, call: ToolCall) -> ToolCall:
+        """Remember a tool call, and forget the oldest that is one too many."""
+        self.calls[call.id] = call
+        self.calls.move_to_end(call.id)
         if len(self.calls) > _TOOL_CALLS:
             self.calls.popitem(last=False)
         return call
@@ -160,7 +183,7 @@ def merged(call: ToolCall, update: Mapping[str, Any]) -> ToolCall:
         if status == known:
             call = replace(call, status=known)
     if isinstance(update.get("content"), list):
-        call = replace(call, parts=_parts(update["content"]))
+        call = replace(call, parts=parts_of(update["content"]))
     if isinstance(update.get("locations"), list):
         paths = (each.get("path") for each in update["locations"] if isinstance(each, Mapping))
         call = replace(call, paths=tuple(path for path in paths if isinstance(path, str)))
@@ -188,7 +211,8 @@ def block_text(block: object) -> str:
             return ""
 
 
-def _parts(content: Sequence[object]) -> tuple[Part, ...]:
+def parts_of(content: Sequence[object]) -> tuple[Part, ...]:
+    """Return what a tool call shows, as far as it is understood."""
     parts: list[Part] = []
     for each in content[:_PARTS]:
         match each:
@@ -201,7 +225,8 @@ def _parts(content: Sequence[object]) -> tuple[Part, ...]:
     return tuple(parts)
 
 
-def _entries(entries: object) -> tuple[tuple[str, str], ...]:
+def entries_of(entries: object) -> tuple[tuple[str, str], ...]:
+    """Return the content and the status of each entry of a plan."""
     if not isinstance(entries, list):
         return ()
     return tuple(

@@ -9,6 +9,7 @@ from mcp.types import CallToolResult, ContentBlock, TextContent
 
 from hermitty.adapters.mcp.terminals import Terminals, Waited
 from hermitty.adapters.mcp.texts import command_text, waited_text
+from hermitty.adapters.tooling import clean, sendable
 from hermitty.errors import CommandNotFound, HermittyError, IncompleteCommand
 from hermitty.model import CommandResult, State
 from hermitty.wire.records import result_to_dict
@@ -18,12 +19,12 @@ P = ParamSpec("P")
 
 def answer(text: str, data: dict[str, Any], *more: ContentBlock) -> CallToolResult:
     """Make an answer."""
-    return CallToolResult(content=[TextContent(text=_sendable(text)), *more], structured_content=_clean(data))
+    return CallToolResult(content=[TextContent(text=sendable(text)), *more], structured_content=clean(data))
 
 
 def problem(text: str) -> CallToolResult:
     """Make an answer that says what is wrong."""
-    return CallToolResult(content=[TextContent(text=_sendable(text))], is_error=True)
+    return CallToolResult(content=[TextContent(text=sendable(text))], is_error=True)
 
 
 async def command_answer(result: CommandResult, terminals: Terminals) -> CallToolResult:
@@ -65,19 +66,3 @@ def explaining(
         return call
 
     return decorate
-
-
-def _sendable(text: str) -> str:
-    """Return text that is UTF-8: bytes that were none become replacement characters."""
-    return text.encode("utf-8", "replace").decode() if not text.isascii() else text
-
-
-def _clean(value: Any) -> Any:
-    match value:
-        case str():
-            return _sendable(value)
-        case dict():
-            return {name: _clean(each) for name, each in value.items()}
-        case list() | tuple():
-            return [_clean(each) for each in value]
-    return value

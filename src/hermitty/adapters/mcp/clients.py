@@ -8,9 +8,12 @@ from typing import Any
 
 from mcp.server.mcpserver import Context
 
-_SESSION_HEADER = "mcp-session-id"
+_CONNECTION_HEADER = "mcp-session-id"
+# Names the session of a client whose calls do not: a relay's, which is one client and many connections.
+SESSION_HEADER = "hermitty-session"
 _NOT_IN_NAMES = re.compile(r"[^A-Za-z0-9._-]+")
 _MOST_CHARACTERS = 40
+_SESSION_NAME = re.compile(r"[A-Za-z0-9._-]{1,100}")
 
 AnyContext = Context[Any, Any]
 SessionOf = Callable[[AnyContext, str | None], str]
@@ -38,7 +41,8 @@ def is_legacy(ctx: AnyContext) -> bool:
 
 
 def session_namer() -> SessionOf:
-    """Make the function that names the session of a call: the one it names, else one for each connection.
+    """Make the function that names the session of a call: the one it names, in an argument or in a header, else one
+    for each connection.
 
     Over HTTP the newer protocol has no connections: clients of one name share a session there, unless they name one.
     """
@@ -47,8 +51,11 @@ def session_namer() -> SessionOf:
     def name(ctx: AnyContext, given: str | None) -> str:
         if given:
             return given
-        headers = ctx.headers if is_legacy(ctx) else None
-        connection = headers.get(_SESSION_HEADER, "") if headers is not None else ""
+        headers = ctx.headers or {}
+        named = headers.get(SESSION_HEADER, "")
+        if _SESSION_NAME.fullmatch(named):
+            return named
+        connection = headers.get(_CONNECTION_HEADER, "") if is_legacy(ctx) else ""
         mark = hashlib.sha256(seed + connection.encode()).hexdigest()[:8]
         return f"mcp-{client_name(ctx)}-{mark}"
 

@@ -2,10 +2,13 @@
 
 A command may wait for a person, or for a free terminal, for longer than a call may take. Its flight goes on then, and
 is found again by the command's id. A call that is cancelled cancels its flight.
+
+A server that ends answers whoever waits (`stop_waiting`), and hands the flights on to an owner who outlives it: the
+runtime decides then whether their commands go on.
 """
 
 import asyncio
-from collections.abc import Coroutine
+from collections.abc import Callable, Coroutine
 from contextvars import ContextVar
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -19,6 +22,9 @@ if TYPE_CHECKING:
     from hermitty.runtime.api import Runtime
 
 T = TypeVar("T")
+
+# Takes what is on its way when the server ends.
+Keep = Callable[["asyncio.Task[Any]"], None]
 
 # How many flights are remembered that ended after their call had left.
 _MOST_LEFT_BEHIND = 200
@@ -39,11 +45,23 @@ class Flight:
 class Flights:
     """The commands of one server. What a person said in a client's form answers the question about that command."""
 
-    def __init__(self, runtime: "Runtime") -> None:
+    def __init__(self, runtime: "Runtime", *, keep: Keep | None = None) -> None:
         self._runtime = runtime
+        self._keep = keep
+        self._stopping: asyncio.Future[None] = asyncio.get_running_loop().create_future()
         self._flights: dict[str, Flight] = {}
         self._running: set[asyncio.Task[Any]] = set()
         self._stop = runtime.subscribe(self._on_event)
+
+    @property
+    def is_stopping(self) -> bool:
+        """Tell whether nobody may wait any more."""
+        return self._stopping.done()
+
+    def stop_waiting(self) -> None:
+        """Let every call answer with what is known now. From here on nobody's leaving cancels a flight."""
+        if not self._stopping.done():
+            self._stopping.set_result(None)
 
     def find(self, command_id: str) -> Flight | None:
         """Return the flight of a command that no call waits for any more, if it is one of ours."""
@@ -62,11 +80,16 @@ class Flights:
     async def arrive(self, flight: Flight, timeout_s: float) -> bool:
         """Wait for the end of a flight, and tell whether it came. Cancelling cancels the flight."""
         try:
-            done, _ = await asyncio.wait({flight.task}, timeout=timeout_s)
+            return await self.arrived(flight.task, timeout_s)
         except asyncio.CancelledError:
-            flight.task.cancel()
+            if not self.is_stopping:
+                flight.task.cancel()
             raise
-        return bool(done)
+
+    async def arrived(self, task: "asyncio.Task[Any]", timeout_s: float | None) -> bool:
+        """Wait for a task as long as calls may wait, and tell whether it is over. Cancelling leaves it alone."""
+        await asyncio.wait({task, self._stopping}, timeout=timeout_s, return_when=asyncio.FIRST_COMPLETED)
+        return task.done()
 
     def leave_behind(self, flight: Flight, command_id: str) -> None:
         """Keep a flight that no call waits for, to be found by its command."""
@@ -76,8 +99,13 @@ class Flights:
             del self._flights[old]
 
     async def aclose(self) -> None:
-        """Cancel what is on its way."""
+        """Cancel what is on its way, or hand it on."""
+        self.stop_waiting()
         self._stop()
+        if self._keep is not None:
+            for task in tuple(self._running):
+                self._keep(task)
+            return
         for task in self._running:
             task.cancel()
         if self._running:

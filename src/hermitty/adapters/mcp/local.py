@@ -2,11 +2,11 @@
 
 import asyncio
 import contextlib
-from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Coroutine, Iterator, Mapping, Sequence
 from dataclasses import replace
-from typing import Any, cast
+from typing import Any, TypeVar, cast
 
-from hermitty.adapters.mcp.flights import Flight, Flights
+from hermitty.adapters.mcp.flights import Flight, Flights, Keep
 from hermitty.adapters.mcp.terminals import (
     LONGEST_WAIT_S,
     Change,
@@ -24,6 +24,7 @@ from hermitty.errors import (
     ApprovalTimeout,
     CommandNotFound,
     HermittyError,
+    HostUnavailable,
     InvalidRequest,
     SessionNotFound,
     TerminalNotFound,
@@ -47,16 +48,18 @@ _TOOL_WAIT_S = LONGEST_WAIT_S - _TAKE_OFF_S
 # How often a call that waits is told how far the command is.
 _GLIMPSE_S = 0.25
 _MOST_HINTS = 2
+_ENDING = "hermitty's server ends"
 
+T = TypeVar("T")
 ReadCast = Callable[[str], Iterator[bytes]]
 
 
 class LocalTerminals:
-    """The terminals of a runtime. `aclose` ends what calls left behind; the runtime is its owner's."""
+    """The terminals of a runtime, which is its owner's. `aclose` ends what calls left behind, or hands it to `keep`."""
 
-    def __init__(self, runtime: Runtime, *, read_cast: ReadCast | None = None) -> None:
+    def __init__(self, runtime: Runtime, *, read_cast: ReadCast | None = None, keep: Keep | None = None) -> None:
         self.runtime = runtime
-        self._flights = Flights(runtime)
+        self._flights = Flights(runtime, keep=keep)
         self._read_cast = read_cast
         self._bounded = _Bounded(runtime)
 
@@ -78,6 +81,9 @@ class LocalTerminals:
             if await self._flights.arrive(flight, timeout_s):
                 return cast("CommandResult", flight.task.result())
         self._flights.leave_behind(flight, command_id)
+        known = self._known(command_id)
+        if known is not None and self._flights.is_stopping:
+            return self._as_it_is(known)
         return self._not_yet(line.command, line.session, command_id, flight)
 
     async def call_tool(
@@ -89,6 +95,8 @@ class LocalTerminals:
         flight = self._flights.depart(work, consent)
         if await self._flights.arrive(flight, LONGEST_WAIT_S):
             return cast("ToolResult", flight.task.result())
+        if self._flights.is_stopping:
+            raise HostUnavailable(f"{_ENDING} before the command was over; look at its terminal when it is there again")
         flight.task.cancel()
         raise ApprovalTimeout(str(arguments.get("command", "")), LONGEST_WAIT_S)
 
@@ -116,7 +124,10 @@ class LocalTerminals:
                 return Waited(await self.runtime.result(command_id), "exit")
             left_s = max(0.0, deadline - asyncio.get_running_loop().time())
             with self._glimpsing(glimpse, lambda: glimpse_of(self.runtime, command_id)):
-                waited = await wait_for(self.runtime, known, until, timeout_s=left_s, pattern=pattern, idle_s=idle_s)
+                work = wait_for(self.runtime, known, until, timeout_s=left_s, pattern=pattern, idle_s=idle_s)
+                waited = await self._unless_stopping(work)
+            if waited is None:
+                return Waited(self._as_it_is(known), "timeout")
             return replace(waited, result=replace(waited.result, session=known.session))
         raise AssertionError("the wait returns")
 
@@ -275,11 +286,33 @@ class LocalTerminals:
         request = RunRequest(line.command, line.cwd, line.session, None, line.shell, env=line.env)
         return foresee(self.runtime, request, terminal_id=line.terminal)
 
+    def stop_waiting(self) -> None:
+        """Let every call answer with what is known now: the server ends."""
+        self._flights.stop_waiting()
+
     async def aclose(self) -> None:
-        """Stop what calls left behind."""
+        """Stop what calls left behind, or hand it on."""
         await self._flights.aclose()
 
     # Inside.
+
+    async def _unless_stopping(self, work: Coroutine[Any, Any, T]) -> T | None:
+        """Return what the work gives, None if the server ends before."""
+        task = asyncio.get_running_loop().create_task(work)
+        try:
+            return task.result() if await self._flights.arrived(task, None) else None
+        finally:
+            task.cancel()
+            await asyncio.wait({task})
+
+    def _as_it_is(self, known: Known) -> CommandResult:
+        """Return a command that nobody can wait for any more."""
+        result = replace(known.result(), session=known.session)
+        if result.state.is_final:
+            return result
+        goes_on = known.terminal is not None and self.runtime.terminal(known.terminal).pty.is_durable
+        what = f"the command goes on: wait for {result.id} when it is there again" if goes_on else "the command with it"
+        return replace(result, warnings=[*result.warnings, f"{_ENDING}, {what}"])
 
     async def _run(self, line: Line, command_id: str, wait_s: float) -> CommandResult:
         if line.terminal is not None:
@@ -320,10 +353,10 @@ class LocalTerminals:
         flight = self._flights.find(command_id)
         if flight is None or self._known(command_id) is not None:
             return command_id
-        done, _ = await asyncio.wait({flight.task}, timeout=timeout_s)
+        is_over = await self._flights.arrived(flight.task, timeout_s)
         if self._known(command_id) is not None:
             return command_id
-        if not done:
+        if not is_over:
             return None
         if flight.task.cancelled():
             raise CommandNotFound(command_id)

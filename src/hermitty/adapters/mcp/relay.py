@@ -254,7 +254,8 @@ class Relay:
             headers = {} if is_hello else self._older_headers()
         answer: Answer | None = None
         try:
-            async with self._link.send("POST", _PATH, body_of(request), headers) as response:
+            named = {**headers, **self._places.headers(request)}
+            async with self._link.send("POST", _PATH, body_of(request), named) as response:
                 if response.status == 404 and SESSION_HEADER in headers:
                     raise _SessionGone
                 if response.status == 401 and self._broke():

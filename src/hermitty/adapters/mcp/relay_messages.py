@@ -18,17 +18,20 @@ from mcp.shared.inbound import (
 )
 from mcp.types import ErrorData, JSONRPCError, JSONRPCRequest, JSONRPCResponse
 
+from hermitty.adapters.mcp.clients import SESSION_HEADER as SESSION_NAME_HEADER
+
 SESSION_HEADER = "mcp-session-id"
 VERSION_HEADER = MCP_PROTOCOL_VERSION_HEADER
 _VERSION_KEY = "io.modelcontextprotocol/protocolVersion"
 _CLIENT_KEY = "io.modelcontextprotocol/clientInfo"
 
-# Which tools take a session, and which a directory. The specification's have no session: they are given the directory
-# in which the session of the others begins.
+# Which tools take a session, and which a directory. The specification's take no session: a header names it, and they
+# are given the directory in which it begins.
 _WITH_SESSION = frozenset({"run", "start", "open", "check", "list"})
 _BEGINNING = frozenset({"run", "start", "open"})
 _WITH_CWD = frozenset({"run", "start", "open", "check"})
 _SPEC_WITH_CWD = frozenset({"run_command", "open_persistent_terminal"})
+_SPEC = _SPEC_WITH_CWD | {"run_persistent_command", "kill_persistent_terminal"}
 
 _NOT_IN_NAMES = re.compile(r"[^A-Za-z0-9._-]+")
 _NAME_CHARACTERS = 40
@@ -93,6 +96,10 @@ class Places:
             return None
         session = self._session(arguments)
         return None if session in self.begun else session
+
+    def headers(self, request: JSONRPCRequest) -> dict[str, str]:
+        """Return the header that names the session of a call which cannot name it itself."""
+        return {SESSION_NAME_HEADER: self._session({})} if _call(request)[0] in _SPEC else {}
 
     def placed(self, request: JSONRPCRequest) -> JSONRPCRequest:
         """Return the call with its session, and with a directory if the session has not begun."""

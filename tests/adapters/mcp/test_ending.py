@@ -1,0 +1,147 @@
+"""`hermitty serve` is ended in order while clients of its /mcp wait: they are told, and the commands go on."""
+
+import asyncio
+import os
+import signal
+import sys
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from pathlib import Path
+from typing import Any
+
+import aiohttp
+import httpx2
+import pytest
+from mcp import Client
+from mcp.client.streamable_http import streamable_http_client
+
+from hermitty.host.control import stop_host
+from hermitty.runtime.places import Places, find_places
+from tests.adapters.mcp.conftest import data, said
+from tests.support.kernel import is_alive, so
+from tests.support.server_process import TOKEN, ServerProcess
+from tests.support.server_process import call as api
+from tests.support.shells import PATIENCE_S
+
+pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="looks into /proc")
+
+OWNER = {"Authorization": f"Bearer {TOKEN}"}
+
+
+@pytest.fixture
+def places(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Places:
+    """A state directory and an empty home of the test's own."""
+    home = tmp_path / "home"
+    home.mkdir()
+    monkeypatch.setenv("HERMITTY_STATE_DIR", str(tmp_path / "state"))
+    monkeypatch.setenv("HERMITTY_CONFIG", str(tmp_path / "config" / "config.toml"))
+    monkeypatch.delenv("HERMITTY_TOKEN", raising=False)
+    monkeypatch.delenv("HERMITTY_URL", raising=False)
+    monkeypatch.setenv("HOME", str(home))
+    monkeypatch.setenv("SHELL", "/bin/bash")
+    (tmp_path / "config").mkdir()
+    (tmp_path / "config" / "config.toml").write_text('[policy]\nmode = "off"\n')
+    return find_places()
+
+
+@pytest.fixture
+async def server(places: Places) -> AsyncIterator[ServerProcess]:
+    """`hermitty serve` with a durable host."""
+    server = ServerProcess()
+    await server.start()
+    try:
+        yield server
+    finally:
+        await server.end(signal.SIGKILL)
+        await asyncio.to_thread(stop_host, places.state)
+
+
+@asynccontextmanager
+async def connected(server: ServerProcess, era: str) -> AsyncIterator[Client]:
+    """A client of the server's /mcp."""
+    async with httpx2.AsyncClient(headers=OWNER, timeout=PATIENCE_S) as http:
+        transport = streamable_http_client(f"http://127.0.0.1:{server.port}/mcp", http_client=http)
+        async with Client(transport, mode=era) as client:
+            await client.list_tools()  # it compares answers with their schemas, and would ask a server that is gone
+            yield client
+
+
+@pytest.fixture
+def gate(work: Path) -> Path:
+    """A pipe on which commands wait until somebody writes to it."""
+    os.mkfifo(work / "gate")
+    return work / "gate"
+
+
+# Says who it is, waits at the gate, and ends with a code of its own.
+COMMAND = "sh -c 'echo $$ >pid; read word <gate; echo got $word; exit 3'"
+
+
+async def pid_in(work: Path) -> int:
+    """Wait for the file in which the command has written its process."""
+    await so(lambda: (work / "pid").exists() and (work / "pid").read_text().endswith("\n"))
+    return int((work / "pid").read_text())
+
+
+async def open_gate(gate: Path) -> None:
+    """Let the command go on."""
+    await asyncio.to_thread(gate.write_text, "word\n")
+
+
+@pytest.mark.parametrize("tool", ["run", "wait"])
+async def test_a_call_that_waits_is_told_and_its_command_ends_without_the_server(
+    server: ServerProcess, era: str, work: Path, gate: Path, tool: str
+) -> None:
+    async with asyncio.timeout(3 * PATIENCE_S):
+        async with connected(server, era) as client:
+            if tool == "run":
+                arguments: dict[str, Any] = {"command": COMMAND, "cwd": str(work), "yield_s": 55}
+            else:
+                begun = await data(client, "start", command=COMMAND, cwd=str(work))
+                arguments = {"target": begun["id"], "timeout_s": 55}
+            waiting = asyncio.create_task(client.call_tool(tool, arguments))
+            pid = await pid_in(work)
+            if tool == "wait":
+                await data(client, "list")  # the wait has come: calls come one after the other
+            await server.end(signal.SIGTERM)
+            told = await waiting
+        assert not told.is_error, said(told)
+        found = told.structured_content
+        assert isinstance(found, dict)
+        assert found["state"] == "running"
+        assert found["warnings"][-1] == (
+            f"hermitty's server ends, the command goes on: wait for {found['id']} when it is there again"
+        )
+        assert is_alive(pid)
+
+        await open_gate(gate)
+        await so(lambda: not is_alive(pid))
+        await server.start()
+        async with connected(server, era) as client:
+            over = await data(client, "wait", target=found["id"])
+    assert (over["state"], over["exit_code"], over["text"]) == ("done", 3, "got word\n")
+
+
+async def test_a_command_that_waits_for_a_person_still_does_when_the_server_is_back(
+    server: ServerProcess, places: Places, era: str, work: Path
+) -> None:
+    places.config_file.write_text('[policy]\nmode = "normal"\n')
+    async with asyncio.timeout(3 * PATIENCE_S), aiohttp.ClientSession(headers=OWNER) as http:
+        async with connected(server, era) as client:
+            waiting = asyncio.create_task(client.call_tool("run", {"command": "touch made", "cwd": str(work)}))
+            while not (asked := (await api(http, server, "GET", "/api/approvals"))["approvals"]):
+                await asyncio.sleep(0.01)
+            await server.end(signal.SIGTERM)
+            found = (await waiting).structured_content
+        assert isinstance(found, dict)
+        assert found["state"] == "running"
+        assert not (work / "made").exists()
+
+        await server.start()
+        [again] = (await api(http, server, "GET", "/api/approvals"))["approvals"]
+        assert again["id"] == asked[0]["id"]
+        await api(http, server, "POST", f"/api/approvals/{again['id']}", answer="allow")
+        async with connected(server, era) as client:
+            await so(lambda: (work / "made").exists())
+            over = await data(client, "wait", target=found["id"])
+    assert (over["state"], over["exit_code"]) == ("done", 0)
