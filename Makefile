@@ -7,7 +7,7 @@
 PYTHON ?= python3
 ARGS ?=
 JOBS ?= 4
-SYSTEM_PACKAGES ?= zsh fish dash chromium
+SYSTEM_PACKAGES ?= zsh fish dash chromium bubblewrap:bwrap
 BENCH_PACKAGES ?= tmux
 
 SHELL := /bin/sh
@@ -33,12 +33,16 @@ serve: .venv/.serving ## Start the server with its web page
 	@exec $(BIN)/hermitty serve $(ARGS)
 
 .PHONY: test
-test: setup system-packages web-packages ## Run the whole test suite
-	@$(BIN)/python -m pytest -n $(JOBS) --dist loadfile $(ARGS)
+test: setup system-packages web-packages protocol-packages ## Run the whole test suite
+	@scripts/run-tests $(BIN)/python $(JOBS) $(ARGS)
 
 .PHONY: bench
 bench: bench-peers ## Run the benchmarks
 	@$(BIN)/python -m bench $(ARGS)
+
+.PHONY: soak
+soak: setup ## Run 15 minutes of mixed load and look for what is lost or left
+	@$(BIN)/python -m soak $(ARGS)
 
 .PHONY: check check-format check-lint check-types check-layers check-constraints check-web
 check: check-format check-lint check-types check-layers check-constraints check-web ## Check format, lint, types, layers, pins and the built page
@@ -73,12 +77,15 @@ clean: ## Remove everything that was made here, .venv too
 	rm -rf .venv .mypy_cache .ruff_cache .pytest_cache .hypothesis build dist
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +
 
-.PHONY: system-packages web-packages bench-peers
+.PHONY: system-packages web-packages protocol-packages bench-peers
 system-packages:
 	@scripts/system-packages $(SYSTEM_PACKAGES)
 
 web-packages:
 	@scripts/web-packages || echo "web-packages: npm failed; what needs its packages is skipped" >&2
+
+protocol-packages:
+	@scripts/protocol-packages || echo "protocol-packages: npm failed; what needs its packages is skipped" >&2
 
 bench-peers: setup
 	@scripts/system-packages $(BENCH_PACKAGES)

@@ -9,16 +9,20 @@ from contextlib import ExitStack
 from typing import TextIO
 
 from bench.acp import measure_acp
+from bench.cluster import measure_cluster
 from bench.crowd import measure_crowd
 from bench.drain import measure_drain
 from bench.durable import measure_durable
 from bench.ending import deadline, ended_by_signals
 from bench.machine import is_busy, load, plain_surroundings, say
+from bench.mcp import measure_mcp
+from bench.page import measure_page
 from bench.plan import QUICK, Plan
 from bench.policy import measure_policy
 from bench.replay import measure_replay
 from bench.report import Measurement, json_line, table, verdict
 from bench.round_trip import measure_opening, measure_other_shells, measure_warm
+from bench.sandbox import measure_sandbox
 from bench.serve_costs import measure_api, measure_attach, measure_many, measure_memory
 from bench.serve_flow import measure_echo, measure_relay, measure_stuck
 from bench.start import measure_start
@@ -29,13 +33,16 @@ BENCHMARKS: dict[str, Callable[[Plan], Awaitable[list[Measurement]]]] = {
     "open": measure_opening,
     "drain": measure_drain,
     "durable": measure_durable,
+    "cluster": measure_cluster,
     "crowd": measure_crowd,
     "start": measure_start,
     "text": measure_text,
     "shells": measure_other_shells,
     "replay": measure_replay,
     "policy": measure_policy,
+    "sandbox": measure_sandbox,
     "acp": measure_acp,
+    "mcp": measure_mcp,
     "relay": measure_relay,
     "echo": measure_echo,
     "api": measure_api,
@@ -43,6 +50,7 @@ BENCHMARKS: dict[str, Callable[[Plan], Awaitable[list[Measurement]]]] = {
     "many": measure_many,
     "stuck": measure_stuck,
     "memory": measure_memory,
+    "page": measure_page,
 }
 # Several under one name.
 _GROUPS = {"serve": ("relay", "echo", "api", "attach", "many", "stuck", "memory")}

@@ -27,6 +27,9 @@ class Plan:
     requests_per_turn: int = 100
     attaches: int = 200
     printing_terminals: int = 20
+    page_loads: int = 10
+    page_rounds: int = 3
+    page_bytes: int = 10_000_000
 
 
 # Enough commands for a p99, everything else small.
@@ -48,4 +51,6 @@ QUICK = Plan(
     requests_per_turn=50,
     attaches=100,
     printing_terminals=5,
+    page_loads=4,
+    page_rounds=1,
 )

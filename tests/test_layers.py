@@ -13,7 +13,7 @@ import pytest
 
 PACKAGE = Path(__file__).resolve().parent.parent / "src" / "hermitty"
 
-L0 = {"errors", "model", "events", "paths", "config", "version"}
+L0 = {"errors", "model", "events", "subscribers", "paths", "config", "version"}
 # The public names of the library: `import hermitty` and `hermitty.sync`.
 FACADE = {"__init__", "sync"}
 
@@ -26,21 +26,22 @@ MAY_IMPORT: dict[str, AbstractSet[str]] = {
     "policy": L0,
     "output": L0 | {"vt.plain", "vt.capture"},
     "wire": L0,
-    # L2: who forks, who owns PTYs, who owns hosts.
-    "pty": L0 | {"vt.byte_log", "wire.hostlink"},
-    "host": L0 | {"vt.byte_log", "wire.hostlink", "pty"},
-    "cluster": L0 | {"vt.byte_log", "wire.hostlink", "host"},
+    # L2: who confines, who forks, who owns PTYs, who owns hosts.
+    "sandbox": L0,
+    "pty": L0 | {"vt.byte_log", "wire.hostlink", "sandbox"},
+    "host": L0 | {"vt.byte_log", "wire.hostlink", "pty", "sandbox"},
+    "cluster": L0 | {"vt.byte_log", "wire.hostlink", "wire.nodelink", "pty", "sandbox", "host"},
     # L3: knows the seam, not who is behind it.
-    "engine": L0 | {"vt", "shell", "output", "host.base"},
+    "engine": L0 | {"vt", "shell", "output", "host.base", "sandbox.spec", "sandbox.hidden", "sandbox.denials"},
     # L4: the only place that chooses implementations.
-    "runtime": L0 | {"vt", "shell", "policy", "output", "wire", "pty", "host", "cluster", "engine"},
+    "runtime": L0 | {"vt", "shell", "policy", "output", "wire", "sandbox", "pty", "host", "cluster", "engine"},
     # L5: doors, which do not know each other.
     "server": L0 | {"wire", "runtime"},
     # The MCP relay is a client of a server, below its API: of the client it uses what knows no API either.
     "adapters": L0 | {"wire", "runtime", "client.backoff", "client.finding", "client.sse"},
     "client": L0 | {"wire", "vt.byte_log", "vt.plain"},
     # `hermitty host` asks the process that owns the terminals, whatever its version: no runtime can.
-    "cli": L0 | {"wire", "runtime", "client", "server", "adapters", "host.control"} | FACADE,
+    "cli": L0 | {"wire", "runtime", "client", "server", "adapters", "host.control", "cluster.control"} | FACADE,
     **dict.fromkeys(FACADE, L0 | {"runtime", "client"} | FACADE),
 }
 
@@ -49,12 +50,16 @@ THIRD_PARTY: dict[str, AbstractSet[str]] = {
     "policy": {"tree_sitter", "tree_sitter_bash"},
     "output": {"jc", "re2"},
     "pty": {"winpty"},
+    "cluster": {"ray"},
     "config": {"platformdirs"},
     "runtime": {"platformdirs"},
     "cli": {"aiohttp", "platformdirs", "uvloop"},
     "server": {"aiohttp", "msgspec", "uvloop", "yarl"},
     "client": {"aiohttp"},
-    "adapters": {"acp", "aiohttp", "anyio", "mcp", "pydantic", "starlette"},
+    "adapters": {
+        *("acp", "aiohttp", "anyio", "mcp", "pydantic", "starlette"),
+        *("agents", "anthropic", "langchain_core", "pydantic_ai", "smolagents"),
+    },
 }
 
 PURE = {"vt", "shell", "policy", "output", "wire", "engine.reuse"}

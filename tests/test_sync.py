@@ -44,13 +44,16 @@ def parameters_of(function: Callable[..., Any]) -> list[inspect.Parameter]:
     return [each.replace(annotation=None) for each in inspect.signature(function).parameters.values()]
 
 
+FOR_SERVERS = ("artifacts", "recordings", "adopt_terminals", "look_after")
+
+
 @pytest.mark.parametrize(
     ("mirror", "original", "names"),
     [
         (
             SyncRuntime,
             Runtime,
-            [name for name in dir(Runtime) if not name.startswith("_") and name not in ("artifacts", "recordings")],
+            [name for name in dir(Runtime) if not name.startswith("_") and name not in FOR_SERVERS],
         ),
         (
             SyncTerminal,

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from hermitty.config import PolicySettings, RunSettings, Settings, TerminalSettings
     from hermitty.errors import HermittyError
     from hermitty.model import CommandResult, NeedsInput, Quality, State
-    from hermitty.runtime.api import Answer, Command, Runtime, Terminal
+    from hermitty.runtime.api import Answer, Command, Runtime, Sandbox, Terminal
     from hermitty.runtime.approvals import Approval, Approver, Question
     from hermitty.runtime.timing import execute_with_timeout
 
@@ -37,6 +37,7 @@ __all__ = [
     "RemoteRuntime",
     "RunSettings",
     "Runtime",
+    "Sandbox",
     "Settings",
     "State",
     "Terminal",
@@ -61,6 +62,7 @@ _HOMES = {
     "RemoteRuntime": "hermitty.client.runtime",
     "RunSettings": "hermitty.config",
     "Runtime": "hermitty.runtime.api",
+    "Sandbox": "hermitty.runtime.api",
     "Settings": "hermitty.config",
     "State": "hermitty.model",
     "Terminal": "hermitty.runtime.api",

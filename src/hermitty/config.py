@@ -241,6 +241,48 @@ class PolicySettings:
 
 
 @dataclass(frozen=True, slots=True)
+class SandboxSettings:
+    """What confines the programs of terminals. A caller may ask for more than these say, never for less."""
+
+    mode: Annotated[
+        str,
+        Doc(
+            "`off`: not at all; `workspace`: the system is read-only, secrets are hidden, the workspace can be "
+            "written; `strict`: only what is listed can be read, and the environment is cleared",
+            choices=("off", "workspace", "strict"),
+        ),
+    ] = "off"
+    workspaces: Annotated[
+        dict[str, str], Doc("modes of the workspaces at, or below, these directories, instead of `sandbox.mode`")
+    ] = field(default_factory=dict)
+    network: Annotated[str, Doc("`none`: no network at all; `host`: that of the machine", choices=("none", "host"))] = (
+        "none"
+    )
+    read_deny: Annotated[tuple[str, ...], Doc("more files and directories to hide")] = ()
+    read: Annotated[
+        tuple[str, ...], Doc("what can be read in `strict`, besides the system; in `workspace`, what is not hidden")
+    ] = ()
+    write: Annotated[tuple[str, ...], Doc("more directories that can be written")] = ()
+    pids: Annotated[int | None, Doc("most processes of a terminal", least=1, most=4_194_304)] = 1024
+    memory_bytes: Annotated[
+        int | None, Doc("most memory of a terminal's processes together, where a control group can be had", least=MB)
+    ] = None
+    cpu: Annotated[
+        float | None, Doc("most processors of a terminal, where a control group can be had", least=0.01, most=4096)
+    ] = None
+    allow_weaker: Annotated[
+        bool, Doc("where bubblewrap does not work, confine as far as possible and say so; false: refuse")
+    ] = False
+    fewer_questions: Annotated[
+        bool,
+        Doc(
+            "what a complete sandbox without network contains, such as tests, runs without a question in the "
+            "directories of `sandbox.workspaces`"
+        ),
+    ] = True
+
+
+@dataclass(frozen=True, slots=True)
 class ServerSettings:
     """Where the server listens, and what it takes. What is about connections counts from the next start on."""
 
@@ -284,6 +326,7 @@ class Settings:
     history: HistorySettings = field(default_factory=HistorySettings)
     recording: RecordingSettings = field(default_factory=RecordingSettings)
     policy: PolicySettings = field(default_factory=PolicySettings)
+    sandbox: SandboxSettings = field(default_factory=SandboxSettings)
     server: ServerSettings = field(default_factory=ServerSettings)
 
     def __post_init__(self) -> None:

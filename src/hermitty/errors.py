@@ -17,6 +17,7 @@ A command that fails, times out or is interrupted is a *result*; these are for r
     │   ├── InvalidMessage         invalid_message     a message of a viewer that makes no sense; says why
     │   │   └── MalformedMessage   malformed_message   not even a JSON object
     │   ├── UnknownShell           unknown_shell       names what was found instead
+    │   ├── SandboxRefused         sandbox_refused     a sandbox that could not protect anything; says why
     │   └── UnknownKey             unknown_key         send_key with a name nobody knows
     ├── IncompleteCommand          incomplete_command  the shell waits for the rest (open quote, heredoc)
     ├── TerminalBusy               terminal_busy       names the command that runs
@@ -37,6 +38,7 @@ A command that fails, times out or is interrupted is a *result*; these are for r
     ├── HostUnavailable            host_unavailable    the machine refused a process, a PTY or a descriptor
     │   ├── HostBusy               host_busy           another server uses the host of terminals; says which process
     │   └── HostMismatch           host_mismatch       the host of terminals speaks another version; says what to do
+    ├── SandboxUnavailable         sandbox_unavailable this machine cannot confine as asked; says why and what helps
     ├── NotSupported               not_supported       not possible on this platform; says what is
     ├── WorkspaceNotFound          workspace_not_found no terminal names it, and nobody described it
     ├── RecordingNotFound          recording_not_found
@@ -397,6 +399,18 @@ class HostMismatch(HostUnavailable):
     """The host that runs was started by another version, and does not understand this one."""
 
     code = "host_mismatch"
+
+
+class SandboxRefused(InvalidRequest):
+    """The sandbox would protect nothing, or contradicts itself; nothing was started."""
+
+    code = "sandbox_refused"
+
+
+class SandboxUnavailable(HermittyError):
+    """This machine cannot confine programs as it was asked to; nothing was started. Says why, and what helps."""
+
+    code = "sandbox_unavailable"
 
 
 class NotSupported(HermittyError):

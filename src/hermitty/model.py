@@ -107,6 +107,7 @@ class CommandResult:
     stderr: str | None = None
     needs_input: NeedsInput | None = None
     warnings: list[str] = field(default_factory=list)
+    sandbox: str | None = None  # what confined it, in a few words; None: nothing did
 
 
 def new_command_id() -> CommandId:

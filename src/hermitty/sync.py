@@ -41,8 +41,8 @@ class _Loop:
     """An event loop in a thread of its own."""
 
     def __init__(self) -> None:
-        self._loop = asyncio.new_event_loop()
-        self._thread = threading.Thread(target=self._loop.run_forever, name="hermitty", daemon=True)
+        self.event_loop = asyncio.new_event_loop()
+        self._thread = threading.Thread(target=self.event_loop.run_forever, name="hermitty", daemon=True)
         self._thread.start()
         self._lock = threading.Lock()
         self._closed = False
@@ -63,7 +63,7 @@ class _Loop:
             if self._closed:
                 work.close()
                 raise InvalidRequest("the runtime is closed; open another one")
-            future = asyncio.run_coroutine_threadsafe(work, self._loop)
+            future = asyncio.run_coroutine_threadsafe(work, self.event_loop)
         try:
             return future.result()
         except concurrent.futures.CancelledError:
@@ -80,13 +80,13 @@ class _Loop:
                     last.close()
                 raise InvalidRequest("the runtime is closed already")
             self._closed = True
-            future = asyncio.run_coroutine_threadsafe(self._finish(last), self._loop)
+            future = asyncio.run_coroutine_threadsafe(self._finish(last), self.event_loop)
         try:
             future.result()
         finally:
-            self._loop.call_soon_threadsafe(self._loop.stop)
+            self.event_loop.call_soon_threadsafe(self.event_loop.stop)
             self._thread.join()
-            self._loop.close()
+            self.event_loop.close()
 
     async def _finish(self, last: Coroutine[Any, Any, None] | None) -> None:
         try:
@@ -100,7 +100,7 @@ class _Loop:
                 for task in pending:
                     task.cancel()
                 await asyncio.gather(*pending, return_exceptions=True)
-            await self._loop.shutdown_asyncgens()
+            await self.event_loop.shutdown_asyncgens()
 
 
 class _Mirror(Generic[T]):
@@ -266,6 +266,15 @@ class SyncRuntime(_Mirror[Runtime]):
             self.close()
 
     @property
+    def asynchronous(self) -> tuple[Runtime, asyncio.AbstractEventLoop]:
+        """Return the runtime behind this one and the event loop it lives in, for those who build on it."""
+        return self._real, self._loop.event_loop
+
+    def call(self, work: Coroutine[Any, Any, T]) -> T:
+        """Run a coroutine in that event loop and wait for it."""
+        return self._loop.call(work)
+
+    @property
     def settings(self) -> Settings:
         """Return the settings as they are now."""
         return self._real.settings
@@ -317,10 +326,19 @@ class SyncRuntime(_Mirror[Runtime]):
         cols: int | None = None,
         rows: int | None = None,
         name: str | None = None,
+        sandbox: Any = None,
     ) -> SyncTerminal:
         """Open a terminal and wait until it takes commands."""
         opening = self._real.open_terminal(
-            cwd=cwd, shell=shell, session=session, workspace=workspace, env=env, cols=cols, rows=rows, name=name
+            cwd=cwd,
+            shell=shell,
+            session=session,
+            workspace=workspace,
+            env=env,
+            cols=cols,
+            rows=rows,
+            name=name,
+            sandbox=sandbox,
         )
         return SyncTerminal(self._loop, self._loop.call(opening))
 

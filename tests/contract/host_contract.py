@@ -127,14 +127,14 @@ class HostContract:
         pty, sink = await self.open(host, "echo ready; read x", tmp_path, files={"first": b"\0one\xff"})
         await sink.printed(b"ready")
 
-        assert pty.get_file("first") == b"\0one\xff"
-        assert pty.get_file("second") is None
+        assert await pty.get_file("first") == b"\0one\xff"
+        assert await pty.get_file("second") is None
         pty.put_file("second", b"long" * 100_000)
         pty.put_file("second", b"short")
-        assert pty.get_file("second") == b"short"
+        assert await pty.get_file("second") == b"short"
         pty.drop_file("second")
         pty.drop_file("second")
-        assert pty.get_file("second") is None
+        assert await pty.get_file("second") is None
 
     async def test_inspection_tells_what_is_known_and_nothing_wrong(self, host: Host, tmp_path: Path) -> None:
         pty, sink = await self.open(host, "stty -echo; echo ready; read x", tmp_path)
@@ -171,7 +171,7 @@ class HostContract:
 
         await pty.close()
 
-        assert pty.get_file("secret") is None
+        assert await pty.get_file("secret") is None
 
     async def test_the_end_of_one_is_not_the_end_of_another(self, host: Host, tmp_path: Path) -> None:
         one, first = await self.open(host, "echo pid=$$; read x", tmp_path, name="t_1")
@@ -243,17 +243,17 @@ class HostContract:
     # The machine.
 
     async def test_programs_are_found(self, host: Host) -> None:
-        found = host.find_program("sh")
+        found = await host.find_program("sh")
 
         assert found is not None
         assert os.path.isabs(found)
-        assert host.find_program("no-such-program") is None
-        assert host.find_program("") is None
+        assert await host.find_program("no-such-program") is None
+        assert await host.find_program("") is None
 
     async def test_directories_are_checked_by_name(self, host: Host, tmp_path: Path) -> None:
         (tmp_path / "file").write_text("")
         (tmp_path / "dangling").symlink_to("nowhere")
-        host.check_directory(str(tmp_path))
+        await host.check_directory(str(tmp_path))
 
         for name, problem in {
             "file": "is not a directory",
@@ -264,7 +264,7 @@ class HostContract:
         }.items():
             path = f"{tmp_path}/{name}"
             with pytest.raises(InvalidDirectory) as caught:
-                host.check_directory(path)
+                await host.check_directory(path)
             assert (caught.value.path, caught.value.problem) == (path, problem)
 
     async def test_the_environment_is_a_copy(self, host: Host) -> None:

@@ -138,7 +138,7 @@ async def test_programs_cannot_see_the_nonce(bash: Terminal) -> None:
     result = await bash.run(f'sh -c "{line}"'.replace("$$", "$PPID"), wait_s=PATIENCE_S)
     assert bash.nonce not in result.text
     assert "633" not in result.text
-    assert bash.pty.get_file("init.bash") is None
+    assert await bash.pty.get_file("init.bash") is None
 
 
 @pytest.mark.parametrize("line", ["", "   ", "\n\t\n", "echo \0"])

@@ -249,8 +249,8 @@ class Vanishing(CountingOpener):
 
     doomed: Path | None = None
 
-    def check_directory(self, path: str) -> None:
-        super().check_directory(path)
+    async def check_directory(self, path: str, workspace: str | None = None) -> None:
+        await super().check_directory(path, workspace)
         if self.doomed is not None:
             self.doomed.rmdir()
             self.doomed = None

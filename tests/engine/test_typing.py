@@ -148,7 +148,7 @@ async def test_an_older_line_is_told_when_it_is_called_back(telling: Terminal, w
     await watcher.next(CommandFinished)
     telling.write("echo second\r")
     await watcher.next(CommandFinished)
-    await asyncio.wait_for(telling.prompt_is_there.wait(), PATIENCE_S)
+    await asyncio.wait_for(telling.prompt.is_there.wait(), PATIENCE_S)
     telling.send_key("up")
     await seen(telling, "echo second")
     telling.send_key("up")
@@ -160,7 +160,7 @@ async def test_a_line_that_hides_from_the_history_is_not_guessed(bash: Terminal,
     # bash knows its lines from the history; the one before must not be told again.
     bash.write("echo shown\r")
     assert (await watcher.next(CommandFinished)).command == "echo shown"
-    await asyncio.wait_for(bash.prompt_is_there.wait(), PATIENCE_S)
+    await asyncio.wait_for(bash.prompt.is_there.wait(), PATIENCE_S)
     bash.write(" sh -c 'exit 5'\r")
     finished = await watcher.next(CommandFinished)
     assert (finished.command, finished.exit_code) in ((None, 5), (" sh -c 'exit 5'", 5))
@@ -170,7 +170,7 @@ async def test_the_directory_follows_the_person(terminal: Terminal, watcher: Wat
     (work / "sub").mkdir()
     terminal.write("cd sub\r")
     assert await watcher.next(CwdChanged) == CwdChanged(terminal.id, f"{work}/sub")
-    await asyncio.wait_for(terminal.prompt_is_there.wait(), PATIENCE_S)
+    await asyncio.wait_for(terminal.prompt.is_there.wait(), PATIENCE_S)
     result = await terminal.run("pwd", wait_s=PATIENCE_S)
     assert (result.text, result.cwd) == (f"{work}/sub\n", f"{work}/sub")
 
@@ -219,11 +219,11 @@ async def test_agents_and_persons_take_turns(telling: Terminal, watcher: Watcher
     for number in range(3):
         assert (await telling.run(f"echo agent {number}", wait_s=PATIENCE_S)).text == f"agent {number}\n"
         await watcher.next(CommandFinished)
-        await asyncio.wait_for(telling.prompt_is_there.wait(), PATIENCE_S)
+        await asyncio.wait_for(telling.prompt.is_there.wait(), PATIENCE_S)
         telling.write(f"echo person {number}\r")
         finished = await watcher.next(CommandFinished)
         assert (finished.command, finished.source) == (f"echo person {number}", "user")
-        await asyncio.wait_for(telling.prompt_is_there.wait(), PATIENCE_S)
+        await asyncio.wait_for(telling.prompt.is_there.wait(), PATIENCE_S)
     assert watcher.rest() == []
 
 
@@ -240,7 +240,7 @@ HALF_LINES = {
 @pytest.mark.parametrize("half", HALF_LINES.values(), ids=HALF_LINES.keys())
 async def test_a_half_typed_line_is_not_part_of_the_agents(telling: Terminal, watcher: Watcher, half: str) -> None:
     await telling.run("echo for the search", wait_s=PATIENCE_S)
-    await asyncio.wait_for(telling.prompt_is_there.wait(), PATIENCE_S)
+    await asyncio.wait_for(telling.prompt.is_there.wait(), PATIENCE_S)
     watcher.rest()
     before = telling.log.end
     telling.write(half)

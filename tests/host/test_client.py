@@ -314,16 +314,16 @@ async def test_what_is_left_waits_with_its_files_and_its_numbers(host: HostClien
         writes=3,
         answered=7,
     )
-    assert after.read_file(found, "snapshot") == b"of the screen"
-    assert after.read_file(found, "nothing") is None
-    assert after.read_file(replace(found, directory="/nowhere"), "snapshot") is None
+    assert await after.read_file(found, "snapshot") == b"of the screen"
+    assert await after.read_file(found, "nothing") is None
+    assert await after.read_file(replace(found, directory="/nowhere"), "snapshot") is None
     tail = Acknowledging()
     tail.pty = taken = await after.take_over(found.terminal, tail, since=found.end - 5)
     taken.write(b"four\n")
     await tail.printed(b"got four\r\n")
     assert tail.data == b"ree\r\ngot four\r\n"
     assert (taken.writes, taken.pid, await after.found()) == (4, pty.pid, [])
-    assert taken.get_file("snapshot") == b"of the screen"
+    assert await taken.get_file("snapshot") == b"of the screen"
     await after.aclose()
     assert not is_alive(pty.pid)
 
@@ -601,7 +601,7 @@ async def test_files_are_replaced_as_a_whole(host: HostClient, state: Path) -> N
     taken.put_file("snapshot", b"new")
     assert os.read(before, 10_000) == b"old" * 1000
     os.close(before)
-    assert taken.get_file("snapshot") == b"new"
+    assert await taken.get_file("snapshot") == b"new"
     assert files_in(found.directory) == ["ring", "snapshot"]
     await after.aclose()
 

@@ -129,7 +129,7 @@ async def test_a_directory_that_may_not_be_entered(tmp_path: Path) -> None:
     (tmp_path / "closed").mkdir(mode=0o600)
 
     with pytest.raises(InvalidDirectory, match="permission denied"):
-        LocalHost().check_directory(str(tmp_path / "closed"))
+        await LocalHost().check_directory(str(tmp_path / "closed"))
 
 
 async def test_forty_terminals_open_and_close_at_once(tmp_path: Path) -> None:

@@ -243,14 +243,15 @@ async def test_a_cancelled_start_leaves_no_child(state: Path) -> None:
 async def test_a_host_of_another_version_is_named_with_what_helps(state: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     host = await connect(state)
     await host.leave()
-    monkeypatch.setattr(messages, "VERSION", 2)
+    ours = messages.VERSION
+    monkeypatch.setattr(messages, "VERSION", ours + 1)
 
-    with pytest.raises(HostMismatch, match=r"speaks version 1, .*version 2; `hermitty host stop` ends it"):
+    with pytest.raises(HostMismatch, match=rf"speaks version {ours}, .*version {ours + 1}; `hermitty host stop` ends"):
         await connect(state)
 
     status = host_status(state)
     assert status is not None
-    assert status.welcome.version == 1
+    assert status.welcome.version == ours
     assert stop_host(state) is not None
     await gone(host.pid)
 

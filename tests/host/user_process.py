@@ -50,6 +50,9 @@ class Printer:
     def on_exit(self, status: ExitStatus) -> None:
         os.write(1, b"ended")
 
+    def on_lost(self, reason: str) -> None:
+        sys.exit(reason)
+
 
 async def open_terminal(host: Host, sink: Copier) -> HostedPty:
     spec = PtySpec(

@@ -117,7 +117,10 @@ async def test_a_workspace_may_be_named_by_its_path(api: Client, work: Path) -> 
         ({"cwd": "a\0b"}, 400, "invalid_request"),
         ({"workspace": "a\nb"}, 400, "invalid_request"),
         ({"colls": 80}, 400, "invalid_request"),
-        ({"sandbox": True}, 422, "not_supported"),
+        ({"sandbox": True}, 400, "invalid_request"),
+        ({"sandbox": "loose"}, 400, "invalid_request"),
+        ({"sandbox": {"network": "proxy"}}, 400, "invalid_request"),
+        ({"sandbox": {"mode": "workspace"}, "cwd": "/usr"}, 400, "sandbox_refused"),
     ],
 )
 async def test_what_cannot_be_opened_is_refused_by_name(

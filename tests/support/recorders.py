@@ -64,6 +64,7 @@ class ProcessRecorder(_Waitable):
         super().__init__()
         self.streams: dict[str, bytes] = {"stdout": b"", "stderr": b""}
         self.late = False
+        self.lost: list[str] = []
         self.statuses: list[ExitStatus] = []
 
     @property
@@ -81,6 +82,10 @@ class ProcessRecorder(_Waitable):
 
     def on_exit(self, status: ExitStatus) -> None:
         self.statuses.append(status)
+        self._changed.set()
+
+    def on_lost(self, reason: str) -> None:
+        self.lost.append(reason)
         self._changed.set()
 
     async def printed(self, text: bytes) -> bytes:

@@ -13,6 +13,7 @@ from hermitty.engine.terminal import Terminal
 from hermitty.events import TerminalEvent
 from hermitty.host.local import LocalHost
 from hermitty.model import Size, TerminalId
+from hermitty.sandbox.spec import Confinement
 from hermitty.vt.ghostty import GhosttyScreen
 from tests.support.shells import PATIENCE_S
 
@@ -36,9 +37,13 @@ class CountingOpener(HostOpener):
         env: dict[str, str],
         size: Size | None,
         emit: Callable[[TerminalEvent], None],
+        workspace: str | None = None,
+        sandbox: Confinement | None = None,
     ) -> Terminal:
         self.opened_in.append(cwd)
-        terminal = await super().open(terminal_id, cwd=cwd, shell=shell, env=env, size=size, emit=emit)
+        terminal = await super().open(
+            terminal_id, cwd=cwd, shell=shell, env=env, size=size, emit=emit, workspace=workspace, sandbox=sandbox
+        )
         self.opened.append(terminal)
         return terminal
 

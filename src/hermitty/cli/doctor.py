@@ -12,7 +12,7 @@ from typing import Any
 
 import hermitty
 from hermitty.errors import HermittyError
-from hermitty.runtime.api import Runtime, installed_shells
+from hermitty.runtime.api import Runtime, abilities, advise, installed_shells, look_around, our_hierarchies
 from hermitty.version import __version__
 from hermitty.wire.records import to_json
 
@@ -42,7 +42,7 @@ async def _examine() -> dict[str, Any]:
         "host": _host(),
         "input_detection": _input_detection(),
         "extras": _extras(),
-        "sandbox": {"available": False, "reason": "not part of this version"},
+        "sandbox": await asyncio.to_thread(_sandbox),
     }
 
 
@@ -101,6 +101,40 @@ def _extras() -> dict[str, bool]:
     return {name: all(_version(package) for package in packages) for name, packages in needed.items()}
 
 
+def _sandbox() -> dict[str, Any]:
+    """Say what can confine terminals here, found out by confining something, and what would help."""
+    found = abilities()
+    there = our_hierarchies()
+    limits: dict[str, str | None] = {}
+    for what in ("pids", "memory", "cpu"):
+        hierarchy = there.limits.get(what) or there.unified
+        if hierarchy is None:
+            limits[what] = "there is no control group for it"
+        elif hierarchy.problem is not None:
+            limits[what] = hierarchy.problem
+        else:
+            writable = os.access(hierarchy.here, os.W_OK)
+            limits[what] = None if writable else f"{hierarchy.here} cannot be written"
+    return {
+        "available": found.bubblewrap.works,
+        "reason": found.bubblewrap.problem,
+        "bubblewrap": {"program": found.bubblewrap.program, "problem": found.bubblewrap.problem},
+        "landlock": {"version": found.landlock.version, "problem": found.landlock.problem},
+        "limits": limits,
+        "advice": list(advise(found, look_around())),
+    }
+
+
+def _print_sandbox(sandbox: dict[str, Any]) -> None:
+    landlock = sandbox["landlock"]
+    weaker = f"Landlock {landlock['version']}" if landlock["version"] else f"no Landlock: {landlock['problem']}"
+    print(f"  sandbox            {'bubblewrap' if sandbox['available'] else 'no: ' + sandbox['reason']}; {weaker}")
+    for what, problem in sandbox["limits"].items():
+        print(f"    limit of {what:<9} {'by control group' if problem is None else f'not by control group: {problem}'}")
+    for advice in sandbox["advice"]:
+        print(f"    {advice}")
+
+
 def _durable_words(durable: dict[str, Any]) -> str:
     if durable["running"]:
         return f"runs (process {durable['pid']}, {durable['terminals']} terminals)"
@@ -138,6 +172,6 @@ def _print(found: dict[str, Any]) -> None:
     print(f"  durable host       {_durable_words(host['durable'])}")
     for name, is_there in found["extras"].items():
         print(f"  {name:<18} {'yes' if is_there else f'no: install hermitty[{name}]'}")
-    print(f"  sandbox            no: {found['sandbox']['reason']}")
+    _print_sandbox(found["sandbox"])
     if not any(shell["works"] for shell in found["shells"]):
         print("\nno shell works: install bash", file=sys.stderr)

@@ -7,6 +7,7 @@ import sys
 from collections.abc import Sequence
 
 from hermitty.cli.acp_options import add_acp
+from hermitty.cli.cluster import add_cluster
 from hermitty.cli.host import add_host
 from hermitty.cli.mcp_options import add_mcp
 from hermitty.cli.play_options import add_play
@@ -71,6 +72,7 @@ def parser() -> argparse.ArgumentParser:
     run.add_argument("--provider", choices=("pty", "pipe"), default="pty", help="a terminal, or plain pipes")
     run.add_argument("--wait", metavar="S", type=float, help="give up waiting after S seconds (exit code 124)")
     run.add_argument("--kill-after", metavar="S", type=float, help="kill the command after S seconds")
+    run.add_argument("--sandbox", choices=("off", "workspace", "strict"), help="confine it (default: by the settings)")
     run.add_argument("--json", action="store_true", help="print one CommandResult as JSON instead of the output")
     run.add_argument("--yes", action="store_true", help="answer approvals with allow")
     run.add_argument("command", nargs="+", metavar="COMMAND", help="the command, best after --")
@@ -78,6 +80,7 @@ def parser() -> argparse.ArgumentParser:
     add_serve(commands)
     add_terminals(commands)
     add_host(commands)
+    add_cluster(commands)
     add_play(commands)
     add_mcp(commands)
     add_acp(commands)
@@ -205,6 +208,10 @@ def _dispatch(options: argparse.Namespace) -> int:
         from hermitty.cli.host import manage_host
 
         return manage_host(options)
+    if options.subcommand == "cluster":
+        from hermitty.cli.cluster import manage_cluster
+
+        return manage_cluster(options)
     if options.subcommand == "approvals":
         from hermitty.cli.approvals import show_approvals
 

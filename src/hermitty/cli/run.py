@@ -70,7 +70,9 @@ async def _run(options: argparse.Namespace) -> int:
         if options.provider == "pipe":
             result = await _run_piped(runtime, options, words, wait_s, kill_after_s)
         else:
-            terminal = await runtime.open_terminal(cwd=options.cwd, shell=options.shell, session=options.session)
+            terminal = await runtime.open_terminal(
+                cwd=options.cwd, shell=options.shell, session=options.session, sandbox=options.sandbox
+            )
             if terminal.takes_commands:
                 command = await runtime.start_in(terminal.id, line, session=options.session, kill_after_s=kill_after_s)
                 result = await _follow(terminal, command, wait_s, quiet=options.json)
@@ -150,6 +152,7 @@ async def _run_piped(
         provider="pipe",
         wait_s=wait_s if wait_s is not None else 1e9,
         kill_after_s=kill_after_s,
+        sandbox=options.sandbox,
         on_output=None if options.json else show,
     )
     try:

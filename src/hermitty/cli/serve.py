@@ -12,9 +12,11 @@ from hermitty.runtime.places import STATE_VARIABLE, find_places
 
 try:
     from hermitty.cli.mounted_mcp import mount_mcp
-    from hermitty.server.serving import Options, Serving, serve_until_stopped
+    from hermitty.server.serving import Options, Serving, clustered, serve_until_stopped
 except ImportError as exc:
     raise NotSupported(f"the server needs more packages ({exc.name} is missing); install hermitty[server]") from exc
+
+CLUSTER_VARIABLE = "HERMITTY_CLUSTER"
 
 
 def run_server(options: argparse.Namespace) -> int:
@@ -41,8 +43,10 @@ def run_server(options: argparse.Namespace) -> int:
 
             webbrowser.open(server.address)
 
-    serve_until_stopped(chosen, ready, mount_mcp)
-    _tell_what_goes_on()
+    cluster = options.cluster or os.environ.get(CLUSTER_VARIABLE)
+    serve_until_stopped(chosen, ready, mount_mcp, make_runtime=clustered(cluster) if cluster else None)
+    if not cluster:
+        _tell_what_goes_on()
     return 0
 
 

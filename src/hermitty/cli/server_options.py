@@ -29,4 +29,9 @@ def add_serve(commands: "Commands") -> None:
     serve.add_argument("--state-dir", metavar="D", help="where everything is kept (default: HERMITTY_STATE_DIR)")
     serve.add_argument("--tls-cert", metavar="FILE", help="certificate chain, for https")
     serve.add_argument("--tls-key", metavar="FILE", help="its private key")
+    serve.add_argument(
+        "--cluster",
+        metavar="C",
+        help="terminals on several machines: ray://ADDRESS, local:N, or a file that lists nodes (HERMITTY_CLUSTER)",
+    )
     serve.add_argument("--open", action="store_true", help="open the page in a browser")

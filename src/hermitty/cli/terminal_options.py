@@ -50,6 +50,9 @@ def add_terminals(commands: "Commands") -> None:
     opening.add_argument("--name", metavar="NAME", help="its name")
     opening.add_argument("--session", metavar="S", help="session that it belongs to")
     opening.add_argument("--workspace", metavar="W", help="workspace that it belongs to")
+    opening.add_argument(
+        "--sandbox", choices=("off", "workspace", "strict"), help="confine its programs (default: as the settings say)"
+    )
     opening.add_argument("--attach", action="store_true", help="attach to it at once")
     opening.add_argument("--json", action="store_true", help="print the terminal as JSON")
 

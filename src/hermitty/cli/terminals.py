@@ -58,6 +58,7 @@ def open_terminal(options: argparse.Namespace) -> int:
                 "name": options.name,
                 "session": options.session,
                 "workspace": options.workspace,
+                "sandbox": options.sandbox,
             }
             if options.attach and sys.stdout.isatty():
                 size = shutil.get_terminal_size()

@@ -16,7 +16,6 @@ from hermitty.client.failures import error_of
 from hermitty.client.finding import ServerAddress
 from hermitty.client.following import Follower
 from hermitty.client.http import Http, part
-from hermitty.client.listeners import Listeners
 from hermitty.client.mirror import Mirror
 from hermitty.client.outbox import Outbox
 from hermitty.client.pulse import Pulse
@@ -36,6 +35,7 @@ from hermitty.errors import (
     TooManyRequests,
 )
 from hermitty.model import CommandResult
+from hermitty.subscribers import Subscribers
 from hermitty.version import __version__
 
 _LOG = logging.getLogger("hermitty.client")
@@ -54,7 +54,7 @@ class Connection:
         self.http = Http(address, retry_s=0.0)  # somebody who opens it wants to know at once that nobody is there
         self.mirror = Mirror()
         self.runs = Runs(self.http, self.mirror)
-        self.listeners = Listeners()
+        self.subscribers = Subscribers()
         self.changed = Pulse()  # something happened
         self.settings = Settings()
         self.info: dict[str, Any] = {}
@@ -293,7 +293,7 @@ class Connection:
             return
         self.changed.fire()
         if told is not None:
-            self.listeners.tell(told)
+            self.subscribers.publish(told)
 
 
 def settings_of(told: list[Any]) -> Settings:

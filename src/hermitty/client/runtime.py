@@ -113,7 +113,9 @@ class RemoteRuntime:
         kill_after_s: float | None = None,
         answers: Sequence[Answering] = (),
         on_output: Callable[[Any, bytes], None] | None = None,
+        merged: bool = False,
         command_id: str | None = None,
+        sandbox: object = None,
     ) -> CommandResult:
         """Run a command and return its result; after `wait_s` it goes on in the background, state `running`.
 
@@ -122,6 +124,8 @@ class RemoteRuntime:
         """
         if on_output is not None:
             raise NotSupported("a server sends the output of a pipe with the result; leave `on_output` out")
+        if merged:
+            raise NotSupported("a server tells the outputs of a pipe apart; leave `merged` out")
         self._connection.check_open()
         checked_time("kill_after_s", kill_after_s)
         body = {
@@ -136,6 +140,7 @@ class RemoteRuntime:
             "kill_after_s": kill_after_s,
             "answers": _answers(answers),
             "id": command_id,
+            "sandbox": _sandbox(sandbox),
         }
         return await self._ran("/api/run", body, wait_s)
 
@@ -186,6 +191,7 @@ class RemoteRuntime:
         env: Mapping[str, str] | None = None,
         wait_s: float | None = None,
         answers: Sequence[Answering] = (),
+        sandbox: object = None,
     ) -> CommandResult:
         """Run a command in a terminal of its own, which is gone afterwards. After `wait_s` the command is killed."""
         body = {
@@ -197,6 +203,7 @@ class RemoteRuntime:
             "env": None if env is None else dict(env),
             "wait_s": checked_time("wait_s", wait_s),
             "answers": _answers(answers),
+            "sandbox": _sandbox(sandbox),
         }
         with self._connection.runs.sending(command, session, None, f"temporary {id(body)}"):
             told = await self._once("POST", "/api/temporary", body, "whether the command ran")
@@ -247,6 +254,7 @@ class RemoteRuntime:
         cols: int | None = None,
         rows: int | None = None,
         name: str | None = None,
+        sandbox: object = None,
     ) -> RemoteTerminal:
         """Open a terminal and wait until it takes commands. It is the caller's: `run` does not reuse it."""
         body = {
@@ -258,6 +266,7 @@ class RemoteRuntime:
             "cols": cols,
             "rows": rows,
             "name": name,
+            "sandbox": _sandbox(sandbox),
         }
         told = await self._once("POST", "/api/terminals", body, "whether the terminal was opened")
         return self._connection.terminal(self._connection.mirror.put(told))
@@ -469,12 +478,12 @@ class RemoteRuntime:
     def subscribe(self, callback: Callable[[Event], None]) -> Callable[[], None]:
         """Call back for every event from now on; return the function that ends it."""
         self._connection.check_open()
-        return self._connection.listeners.subscribe(callback)
+        return self._connection.subscribers.subscribe(callback)
 
     def events(self) -> AsyncIterator[Event]:
         """Yield events from now on."""
         self._connection.check_open()
-        return self._connection.listeners.stream()
+        return self._connection.subscribers.stream()
 
     async def adopt(self) -> NoReturn:
         """Not supported: a server adopts what it finds by itself."""
@@ -527,6 +536,11 @@ class RemoteRuntime:
 
 def _directory(cwd: str | os.PathLike[str] | None) -> str | None:
     return None if cwd is None else as_path(cwd)
+
+
+def _sandbox(wish: Any) -> Any:
+    """Return a wish for a sandbox as JSON has it: a mode, an object, or what has its fields."""
+    return wish.to_json() if hasattr(wish, "to_json") else wish
 
 
 def _answers(answers: Sequence[Answering]) -> list[dict[str, str]]:

@@ -84,6 +84,11 @@ class RemoteTerminal:
         return self.view.takes_commands
 
     @property
+    def sandbox(self) -> str | None:
+        """Return the mode of the sandbox that was asked for."""
+        return self.view.sandbox
+
+    @property
     def paused_by(self) -> str | None:
         """Return the person who has it, if not agents."""
         return self.view.paused_by

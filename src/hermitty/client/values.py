@@ -71,6 +71,7 @@ class TerminalView:
     paused_by: str | None = None
     viewers: int = 0
     takes_commands: bool = True
+    sandbox: str | None = None
 
 
 @dataclass(frozen=True, slots=True)

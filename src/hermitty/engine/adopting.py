@@ -2,7 +2,7 @@
 
 import asyncio
 import contextlib
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 
 from hermitty.config import Settings
 from hermitty.engine import keeping
@@ -10,13 +10,14 @@ from hermitty.engine.observer import Observer
 from hermitty.engine.terminal import Terminal
 from hermitty.errors import HermittyError, InvalidRequest
 from hermitty.events import TerminalEvent
-from hermitty.host.base import FoundPty, Host, Waiting
+from hermitty.host.base import FoundPty, Host, Waiting, shell_directory
 from hermitty.model import Size
+from hermitty.sandbox.spec import Confinement
 from hermitty.shell.launch import DIALECTS
 from hermitty.vt.markers import MarkerScanner
 from hermitty.vt.screen import Screen
 
-GetFile = Callable[[str], bytes | None]
+GetFile = Callable[[str], Awaitable[bytes | None]]
 
 
 class Replay:
@@ -60,7 +61,7 @@ class Replay:
                 return
 
 
-def prepare(
+async def prepare(
     found: FoundPty,
     get_file: GetFile,
     *,
@@ -71,16 +72,17 @@ def prepare(
     observer: Observer,
 ) -> Terminal | None:
     """Make a terminal of what was kept of it; None when that is not enough, because it was never open."""
-    birth = keeping.read_birth(get_file(keeping.BIRTH))
-    kept = keeping.read_state(get_file(keeping.STATE))
+    birth = keeping.read_birth(await get_file(keeping.BIRTH))
+    kept = keeping.read_state(await get_file(keeping.STATE))
     if birth is None or kept is None or birth.shell not in DIALECTS:
         return None
-    screen, shown = _screen(found, get_file, new_screen, restore_screen)
+    sandbox = None if birth.sandbox is None else Confinement.from_json(birth.sandbox)
+    screen, shown = await _screen(found, get_file, new_screen, restore_screen)
     terminal = Terminal(
         found.terminal,
         DIALECTS[birth.shell](),
         nonce=birth.nonce,
-        directory=found.directory,
+        directory=shell_directory(found.directory, sandbox),
         cwd=kept.record["cwd"],
         size=found.size,
         screen=screen,
@@ -91,6 +93,7 @@ def prepare(
         observer=observer,
     )
     terminal.started_with = birth.env
+    terminal.sandbox = sandbox
     understood = max(kept.offset, found.start)
     terminal.scanner = MarkerScanner(birth.nonce, offset=understood)
     at = max(found.start, min(shown, understood))
@@ -103,15 +106,16 @@ def prepare(
 async def take_over(terminal: Terminal, found: FoundPty, host: Host, get_file: GetFile) -> None:
     """Let a prepared terminal go on, and wait until it is where its output is."""
     replay = terminal.replay
-    kept = keeping.read_state(get_file(keeping.STATE))
+    kept = keeping.read_state(await get_file(keeping.STATE))
+    head = await get_file(keeping.HEAD)
     assert replay is not None
     assert kept is not None
     # First the state, then the output that comes after it.
-    keeping.restore_state(terminal, kept, writes=found.writes, head=get_file(keeping.HEAD))
+    keeping.restore_state(terminal, kept, writes=found.writes, head=head)
     lost = replay.start - kept.offset
     if lost > 0 and terminal.current is not None:
         terminal.current.warnings.append(f"{lost} bytes of its output were lost while no server ran")
-    terminal.await_viewers(kept.record["watched"])
+    terminal.viewing.wait_for(kept.record["watched"])
     terminal.pty = await host.take_over(found.terminal, terminal, since=replay.start)
     await replay.is_over.wait()
     terminal.replay = None
@@ -135,14 +139,14 @@ async def _catch_up(terminal: Terminal) -> None:
         terminal.lose_track(command)
 
 
-def _screen(
+async def _screen(
     found: FoundPty,
     get_file: GetFile,
     new_screen: Callable[[Size], Screen],
     restore_screen: Callable[[bytes], Screen],
 ) -> tuple[Screen, int]:
     """Return the screen as it was kept, and the offset from which on it must be fed."""
-    kept = keeping.read_screen(get_file(keeping.SCREEN))
+    kept = keeping.read_screen(await get_file(keeping.SCREEN))
     if kept is not None:
         offset, size, snapshot = kept
         with contextlib.suppress(InvalidRequest):  # another version of the emulator wrote it

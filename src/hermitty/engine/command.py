@@ -24,6 +24,7 @@ from hermitty.model import (
     signal_of_exit_code,
 )
 from hermitty.output.model_text import model_text
+from hermitty.sandbox.denials import Outcome, explain_denials
 from hermitty.vt.capture import HeadTail
 from hermitty.vt.keys import key_bytes
 from hermitty.vt.plain import plain_text
@@ -354,6 +355,9 @@ def build_result(command: Command, terminal: "Terminal", needs_input: NeedsInput
         if terminal.screen.alternate:
             shown = terminal.screen.text()
             warnings.append("a full-screen program is running; text is its screen")
+    else:
+        warnings += explain_denials(Outcome(command.exit_code, shown), terminal.sandbox, terminal.sandbox_effective)
+    effective = terminal.sandbox_effective
     return CommandResult(
         id=command.id,
         command=command.line or "",
@@ -373,4 +377,5 @@ def build_result(command: Command, terminal: "Terminal", needs_input: NeedsInput
         duration_s=command.duration_s,
         needs_input=needs_input if command.is_running else None,
         warnings=warnings,
+        sandbox=None if effective is None else effective.summary,
     )

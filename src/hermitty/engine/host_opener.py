@@ -9,11 +9,13 @@ from typing import Any, Protocol
 from hermitty.config import Settings
 from hermitty.engine.adopting import prepare, take_over
 from hermitty.engine.observer import NoObserver, Observer
-from hermitty.engine.opening import open_terminal
+from hermitty.engine.opening import find_shell, open_terminal
 from hermitty.engine.terminal import Terminal
+from hermitty.errors import HostUnavailable
 from hermitty.events import TerminalEvent
 from hermitty.host.base import FoundPty, Host
 from hermitty.model import ExitStatus, Size, TerminalId
+from hermitty.sandbox.spec import Confinement
 from hermitty.shell.launch import choose_shell
 from hermitty.vt.screen import Screen
 
@@ -24,10 +26,13 @@ OWNER = "kept.owner"
 class Opener(Protocol):
     """Opens shells for a registry."""
 
-    def shell(self, wanted: str | None) -> str:
+    async def shell(self, wanted: str | None, workspace: str | None = None) -> str:
         """Return the program that a shell's name stands for; None is the default shell. Raises UnknownShell."""
 
-    def check_directory(self, path: str) -> None:
+    def known_shell(self, wanted: str | None) -> str:
+        """Return the same as far as it is known here, without asking."""
+
+    async def check_directory(self, path: str, workspace: str | None = None) -> None:
         """Raise InvalidDirectory unless `path` is a directory that can be entered."""
 
     def environment(self) -> Mapping[str, str]:
@@ -42,8 +47,13 @@ class Opener(Protocol):
         env: dict[str, str],
         size: Size | None,
         emit: Callable[[TerminalEvent], None],
+        workspace: str | None = None,
+        sandbox: Confinement | None = None,
     ) -> Terminal:
-        """Open a terminal that takes commands. A failed or cancelled open leaves nothing behind."""
+        """Open a terminal that takes commands. A failed or cancelled open leaves nothing behind.
+
+        Its id may tell more than the given one: where it is.
+        """
 
     async def found(self) -> list["Found"]:
         """Return the terminals that another process left, as far as they can be gone on with; the others are closed."""
@@ -57,7 +67,7 @@ class Found:
     """
 
     owner: dict[str, Any]
-    make: Callable[[Callable[[TerminalEvent], None]], Terminal | None]
+    make: Callable[[Callable[[TerminalEvent], None]], Awaitable[Terminal | None]]
     take_over: Callable[[Terminal], Awaitable[None]]
     close: Callable[[], Awaitable[None]]
 
@@ -91,19 +101,27 @@ class HostOpener:
         self._host = host
         self._new_screen = new_screen
         self._observer = observer
-        self._programs: dict[str | None, str] = {}
+        self._programs: dict[tuple[Host, str | None], str] = {}
 
-    def shell(self, wanted: str | None) -> str:
+    async def shell(self, wanted: str | None, workspace: str | None = None) -> str:
         """Return the program that a shell's name stands for, as it was when it was first asked for."""
         name = self._settings().terminal.shell if wanted is None else wanted
-        if name not in self._programs:
-            preferred = self._host.environment().get("SHELL")
-            self._programs[name] = choose_shell(name, preferred, self._host.find_program)[0]
-        return self._programs[name]
+        host = await self._host.at(workspace)
+        if (host, name) not in self._programs:
+            self._programs[host, name] = (await find_shell(host, name))[0]
+        return self._programs[host, name]
 
-    def check_directory(self, path: str) -> None:
+    def known_shell(self, wanted: str | None) -> str:
+        """Return the program that a shell's name stands for, without asking another machine."""
+        name = self._settings().terminal.shell if wanted is None else wanted
+        if (self._host, name) not in self._programs:
+            preferred = self._host.environment().get("SHELL")
+            self._programs[self._host, name] = choose_shell(name, preferred, self._host.known_program)[0]
+        return self._programs[self._host, name]
+
+    async def check_directory(self, path: str, workspace: str | None = None) -> None:
         """Raise InvalidDirectory unless `path` can be entered."""
-        self._host.check_directory(path)
+        await (await self._host.at(workspace)).check_directory(path)
 
     def environment(self) -> Mapping[str, str]:
         """Return the host's variables and those of the settings."""
@@ -118,12 +136,15 @@ class HostOpener:
         env: dict[str, str],
         size: Size | None,
         emit: Callable[[TerminalEvent], None],
+        workspace: str | None = None,
+        sandbox: Confinement | None = None,
     ) -> Terminal:
         """Open a terminal on the host."""
         settings = self._settings()
+        host = await self._host.at(workspace)
         return await open_terminal(
-            self._host,
-            terminal_id,
+            host,
+            host.name_terminal(terminal_id),
             cwd=cwd,
             shell=shell,
             env=env,
@@ -132,13 +153,17 @@ class HostOpener:
             new_screen=self._new_screen,
             emit=emit,
             observer=self._observer,
+            sandbox=sandbox,
         )
 
     async def found(self) -> list[Found]:
         """Return the terminals that were left on the host."""
         terminals = []
         for pty in await self._host.found():
-            owner = _owner(self._host.read_file(pty, OWNER))
+            try:
+                owner = _owner(await self._host.read_file(pty, OWNER))
+            except HostUnavailable:
+                continue  # its machine is cut off; nothing says that nobody owns it
             left = Found(
                 owner or {}, partial(self._make, pty), partial(self._take_over, pty), partial(self._close, pty)
             )
@@ -148,10 +173,10 @@ class HostOpener:
                 terminals.append(left)
         return terminals
 
-    def _make(self, pty: FoundPty, emit: Callable[[TerminalEvent], None]) -> Terminal | None:
+    async def _make(self, pty: FoundPty, emit: Callable[[TerminalEvent], None]) -> Terminal | None:
         if self._restore_screen is None:
             return None
-        return prepare(
+        return await prepare(
             pty,
             lambda name: self._host.read_file(pty, name),
             settings=self._settings(),

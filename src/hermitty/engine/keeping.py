@@ -45,6 +45,7 @@ class Birth:
     nonce: str
     options: ShellOptions
     env: dict[str, str]
+    sandbox: dict[str, Any] | None = None  # see `Confinement`
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,7 +59,8 @@ class Kept:
 
 def keep_birth(terminal: "Terminal", program: str) -> None:
     """Keep what never changes, and the first state."""
-    birth = Birth(terminal.shell, program, terminal.nonce, terminal.options, terminal.started_with)
+    sandbox = None if terminal.sandbox is None else terminal.sandbox.to_json()
+    birth = Birth(terminal.shell, program, terminal.nonce, terminal.options, terminal.started_with, sandbox)
     terminal.pty.put_file(BIRTH, _dump({"version": VERSION, **asdict(birth)}))
     keep_state(terminal, terminal.scanner.offset)
 
@@ -95,12 +97,12 @@ def keep_state(terminal: "Terminal", offset: int, *, is_line: bool = False) -> N
         "takes_commands": terminal.takes_commands,
         "integration_failed": terminal.integration_failed,
         "uses_sentinel": terminal.uses_sentinel,
-        "hooks_lost": terminal.hooks_lost,
-        "recovering": terminal.recovering,
-        "typed_prompts": terminal.typed_prompts,
-        "at_prompt": terminal.prompt_is_there.is_set(),
+        "hooks_lost": terminal.prompt.hooks_lost,
+        "recovering": terminal.prompt.recovering,
+        "typed_prompts": terminal.prompt.typed,
+        "at_prompt": terminal.prompt.is_there.is_set(),
         "paused_by": terminal.paused_by,
-        "watched": terminal.watched,
+        "watched": terminal.viewing.count,
         "tracker": _tracker_record(terminal.tracker.state),
         "line_write": terminal.pty.writes + 1 if is_line else 0,
         "last": _last_record(terminal.last),
@@ -127,7 +129,7 @@ def read_birth(data: bytes | None) -> Birth | None:
     if record is None:
         return None
     options = ShellOptions(**record["options"])
-    return Birth(record["shell"], record["program"], record["nonce"], options, record["env"])
+    return Birth(record["shell"], record["program"], record["nonce"], options, record["env"], record.get("sandbox"))
 
 
 def read_state(data: bytes | None) -> Kept | None:
@@ -152,13 +154,13 @@ def restore_state(terminal: "Terminal", kept: Kept, *, writes: int, head: bytes 
     terminal.takes_commands = record["takes_commands"]
     terminal.integration_failed = record["integration_failed"]
     terminal.uses_sentinel = record["uses_sentinel"]
-    terminal.hooks_lost = record["hooks_lost"]
-    terminal.recovering = record["recovering"]
-    terminal.typed_prompts = record["typed_prompts"]
+    terminal.prompt.hooks_lost = record["hooks_lost"]
+    terminal.prompt.recovering = record["recovering"]
+    terminal.prompt.typed = record["typed_prompts"]
     terminal.paused_by = record["paused_by"]
     terminal.tracker.go_on_from(_tracker_state(record["tracker"]))
     if record["at_prompt"]:
-        terminal.prompt_is_there.set()
+        terminal.prompt.is_there.set()
     if (last := record["last"]) is not None:
         terminal.last = _last_command(terminal, last)
     if (said := record.get("command")) is None:
@@ -168,7 +170,7 @@ def restore_state(terminal: "Terminal", kept: Kept, *, writes: int, head: bytes 
         # It was about to be typed, and never was.
         command.warnings.append("the server ended before this line was sent to the shell; it did not run")
         terminal.tracker.go_on_from(TrackerState(Phase.AT_PROMPT, None, None, b"", False))
-        terminal.prompt_is_there.set()
+        terminal.prompt.is_there.set()
         terminal.forget_unsent(command)
         return
     limit = said["time_limit"]

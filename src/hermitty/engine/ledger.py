@@ -76,6 +76,7 @@ class Entry:
             env=self.env,
             switches=self.switches,
             last_used=self.last_used,
+            sandbox=self.terminal.sandbox,
         )
 
 

@@ -7,6 +7,7 @@ import time
 from collections.abc import Callable, Sequence
 
 from hermitty.config import Settings
+from hermitty.engine.opening import find_shell
 from hermitty.engine.pulse import Pulse
 from hermitty.errors import CommandEnded, InvalidCommand
 from hermitty.host.base import Host, HostedProcess, PipeSpec, Stream
@@ -22,7 +23,10 @@ from hermitty.model import (
     signal_name,
 )
 from hermitty.output.model_text import model_text
-from hermitty.shell.launch import choose_shell, terminal_environment
+from hermitty.sandbox.denials import Outcome, explain_denials
+from hermitty.sandbox.hidden import confined_environment
+from hermitty.sandbox.spec import Confinement
+from hermitty.shell.launch import terminal_environment
 from hermitty.shell.quoting import quote_posix
 from hermitty.vt.capture import HeadTail
 
@@ -57,6 +61,7 @@ class Process:
             name: HeadTail(limits.capture_head_bytes, limits.capture_tail_bytes) for name in ("stdout", "stderr")
         }
         self.hosted: HostedProcess
+        self.sandbox: Confinement | None = None  # what it was asked to be confined by
         self._started = time.monotonic()
         self._duration: float | None = None
         self._status: ExitStatus | None = None
@@ -82,6 +87,12 @@ class Process:
             self._kill_timer.cancel()
         self._ended.set()
         self._grown.fire()
+
+    def on_lost(self, reason: str) -> None:
+        """Note that nobody knows what became of it."""
+        self._stopping = State.LOST
+        self.warnings.append(f"the process is lost: {reason}")
+        self.on_exit(ExitStatus())
 
     @property
     def is_running(self) -> bool:
@@ -156,6 +167,9 @@ class Process:
             )
             for name, capture in (("all", self._all), *self._streams.items())
         }
+        exit_code = status.code if status.signal is None else 128 + status.signal
+        effective = self.hosted.sandbox
+        denials = explain_denials(Outcome(exit_code, shown["all"].text), self.sandbox, effective)
         return CommandResult(
             id=self.id,
             command=self.command,
@@ -164,7 +178,7 @@ class Process:
             shell=self._shell,
             state=state,
             # A shell would report a child that died of signal N as 128+N; so do we.
-            exit_code=status.code if status.signal is None else 128 + status.signal,
+            exit_code=exit_code,
             signal=None if status.signal is None else signal_name(status.signal),
             quality=Quality.BASIC,
             text=shown["all"].text,
@@ -175,7 +189,8 @@ class Process:
             stderr=shown["stderr"].text,
             cwd=self._cwd,
             duration_s=self._duration if self._duration is not None else time.monotonic() - self._started,
-            warnings=list(self.warnings),
+            warnings=[*self.warnings, *(denials if state.is_final else ())],
+            sandbox=None if effective is None else effective.summary,
         )
 
     async def _climb(self) -> None:
@@ -214,36 +229,39 @@ async def start_process(
     env: dict[str, str],
     settings: Settings,
     stdin: bool = False,
+    merged: bool = False,
     listener: Listener | None = None,
     command_id: CommandId | None = None,
+    sandbox: Confinement | None = None,
 ) -> Process:
     """Start a shell line, or a program with its arguments exactly as given."""
-    host.check_directory(cwd)
-    base = host.environment()
+    await host.check_directory(cwd)
+    base = confined_environment(host.environment(), sandbox)
     name: str | None = None
     if isinstance(command, str):
         wanted = settings.terminal.shell if shell is None else shell
-        program, dialect = choose_shell(wanted, base.get("SHELL"), host.find_program)
+        program, dialect = await find_shell(host, wanted)
         name = dialect.name
         argv: tuple[str, ...] = (program, *dialect.one_shot(command))
         line = command
     else:
-        argv, line = checked_argv(host, command, cwd)
+        argv, line = await checked_argv(host, command, cwd)
     full_env = terminal_environment(base, {**settings.terminal.env, **env})
     process = Process(line, name, cwd, settings, listener, command_id)
-    spec = PipeSpec(owner=process.id, argv=argv, cwd=cwd, env=full_env, stdin=stdin)
+    process.sandbox = sandbox
+    spec = PipeSpec(owner=process.id, argv=argv, cwd=cwd, env=full_env, stdin=stdin, merged=merged, sandbox=sandbox)
     process.hosted = await host.start(spec, process)
     return process
 
 
-def checked_argv(host: Host, command: Sequence[str], cwd: str) -> tuple[tuple[str, ...], str]:
+async def checked_argv(host: Host, command: Sequence[str], cwd: str) -> tuple[tuple[str, ...], str]:
     """Return the words that start a program, and the line that a person would write for them."""
     argv = tuple(command)
     if not argv or not argv[0]:
         raise InvalidCommand("the command is empty")
     if any(not isinstance(word, str) or "\0" in word or not is_encodable(word) for word in argv):
         raise InvalidCommand("arguments are text without NUL bytes")
-    program = host.find_program(os.path.join(cwd, argv[0]) if "/" in argv[0] else argv[0])
+    program = await host.find_program(os.path.join(cwd, argv[0]) if "/" in argv[0] else argv[0])
     if program is None:
         raise InvalidCommand(f"program {argv[0]!r} was not found")
     return (program, *argv[1:]), " ".join(map(quote_posix, argv))

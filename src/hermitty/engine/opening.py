@@ -9,12 +9,14 @@ from hermitty.config import Settings
 from hermitty.engine.keeping import keep_birth
 from hermitty.engine.observer import Observer
 from hermitty.engine.terminal import Terminal
-from hermitty.errors import TerminalClosed
+from hermitty.errors import SandboxUnavailable, TerminalClosed
 from hermitty.events import NoShellIntegration, TerminalEvent, TerminalOpened
-from hermitty.host.base import Host, PtySpec
+from hermitty.host.base import Host, PtySpec, shell_directory
 from hermitty.model import Quality, Size, TerminalId
+from hermitty.sandbox.hidden import confined_environment
+from hermitty.sandbox.spec import Confinement
 from hermitty.shell.dialect import Dialect, ShellOptions, Startup
-from hermitty.shell.launch import choose_shell, terminal_environment
+from hermitty.shell.launch import DIALECTS, choose_shell, shell_name, terminal_environment
 from hermitty.shell.quoting import quote_posix
 from hermitty.vt.screen import Screen
 
@@ -37,15 +39,17 @@ async def open_terminal(
     new_screen: Callable[[Size], Screen],
     emit: Callable[[TerminalEvent], None],
     observer: Observer | None = None,
+    sandbox: Confinement | None = None,
 ) -> Terminal:
     """Open a terminal and wait until it takes commands. A failed or cancelled open leaves nothing behind."""
-    host.check_directory(cwd)
-    base = host.environment()
+    await host.check_directory(cwd)
+    base = confined_environment(host.environment(), sandbox)
     wanted = settings.terminal.shell if shell is None else shell
-    program, dialect = choose_shell(wanted, base.get("SHELL"), host.find_program)
+    program, dialect = await find_shell(host, wanted)
     options = _options(settings)
     nonce = secrets.token_hex(16)
-    directory = await host.make_directory(terminal_id)
+    private = await host.make_directory(terminal_id)
+    directory = shell_directory(private, sandbox)
     full_env = terminal_environment(base, {**settings.terminal.env, **env})
     integrate = not settings.terminal.shell_integration_disabled
     startup = dialect.startup(nonce, directory, full_env, options) if integrate else Startup(args=("-i",))
@@ -64,6 +68,7 @@ async def open_terminal(
         observer=observer,
     )
     terminal.started_with = full_env
+    terminal.sandbox = sandbox
     spec = PtySpec(
         terminal=terminal_id,
         program=program,
@@ -71,9 +76,10 @@ async def open_terminal(
         cwd=cwd,
         env=_with_startup(full_env, startup, env, directory),
         size=size,
-        directory=directory,
+        directory=private,
         files=startup.files,
         log_bytes=settings.terminal.log_bytes,
+        sandbox=sandbox,
     )
     try:
         terminal.pty = await host.open(spec, terminal)
@@ -82,6 +88,12 @@ async def open_terminal(
         raise
     try:
         await _integration(terminal, dialect, startup, directory, settings, emit)
+    except TerminalClosed as exc:
+        await terminal.finished()
+        if sandbox is not None and (said := terminal.log.read(terminal.log.start).data.strip()):
+            # What could not set the sandbox up says why on the terminal.
+            raise SandboxUnavailable(f"{exc.message}: {said[-500:].decode(errors='replace')}") from exc
+        raise
     except BaseException:
         if terminal.is_open:
             await terminal.close("it could not be opened")
@@ -96,6 +108,17 @@ async def open_terminal(
     return terminal
 
 
+async def find_shell(host: Host, wanted: str | None) -> tuple[str, Dialect]:
+    """Return the path and dialect of the wanted shell on a host, or of the best one there is. Raises UnknownShell."""
+    preferred = host.environment().get("SHELL")
+    # First what is likely; the others are asked for when they are to be named in the error.
+    names = (wanted,) if wanted is not None else tuple(filter(None, (preferred, "bash", "sh")))
+    found = {name: await host.find_program(name) for name in names}
+    if not any(found.values()) or (wanted is not None and shell_name(wanted) not in DIALECTS):
+        found |= {name: await host.find_program(name) for name in DIALECTS}
+    return choose_shell(wanted, preferred, found.get)
+
+
 async def _integration(
     terminal: Terminal,
     dialect: Dialect,
@@ -107,7 +130,7 @@ async def _integration(
     """Wait for the first prompt with our markers; without one, find out what can be used instead."""
     limit_s = settings.terminal.shell_integration_timeout_s
     if startup.files:
-        if not await terminal.prompt_is_there.wait(limit_s):
+        if not await terminal.prompt.is_there.wait(limit_s):
             terminal.integration_failed = f"no sign of the shell integration within {limit_s:g} s"
         if not terminal.is_open:
             raise TerminalClosed(terminal.id, f"{terminal.closed_because} while it started")
@@ -147,7 +170,7 @@ async def _obeys(terminal: Terminal, directory: str, limit_s: float) -> bool:
     terminal.pty.write(b"\x15" + f" . {quote_posix(f'{directory}/{_PROBE}')}\r".encode("utf-8", "surrogateescape"))
     try:
         async with asyncio.timeout(limit_s):
-            while terminal.is_open and terminal.pty.get_file(_PROBE_DONE) is None:
+            while terminal.is_open and await terminal.pty.get_file(_PROBE_DONE) is None:
                 await asyncio.sleep(_LOOK_S)  # a file does not tell when it is made
     except TimeoutError:
         return False

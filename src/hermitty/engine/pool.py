@@ -13,6 +13,7 @@ from hermitty.engine.terminal import Terminal
 from hermitty.errors import HermittyError
 from hermitty.events import CwdChanged, TerminalEvent, TerminalOpened
 from hermitty.paths import identity
+from hermitty.sandbox.spec import Confinement
 
 
 @dataclass(frozen=True, slots=True)
@@ -21,6 +22,7 @@ class Plan:
 
     shell: str
     workspace: str | None
+    sandbox: Confinement | None = None
 
 
 class Voice:

@@ -13,20 +13,25 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from hermitty.config import ReuseSettings
-from hermitty.engine.host_opener import Opener
+from hermitty.engine.host_opener import Found, Opener
 from hermitty.engine.lease import Lease, TerminalInfo
 from hermitty.engine.ledger import Entry, Grant, Ledger, Opening, Reserved
 from hermitty.engine.owners import entry_of, keep
 from hermitty.engine.pool import Plan, Pool, Spare, Voice, close_terminal
 from hermitty.engine.reuse import Request, Use
 from hermitty.engine.terminal import Terminal
-from hermitty.errors import HermittyError, InvalidRequest, TerminalBusy, TerminalNotFound
+from hermitty.errors import HermittyError, HostUnavailable, InvalidRequest, TerminalBusy, TerminalNotFound
 from hermitty.events import CommandFinished, TerminalEvent, TerminalOpened
 from hermitty.model import Size, TerminalId
 from hermitty.paths import absolute, canonical, identity, same_path
+from hermitty.sandbox.spec import Confinement
 from hermitty.shell.environment import PathContributions, restore_line
 
 __all__ = ["Lease", "Opener", "Registry", "TerminalInfo"]
+
+
+# So many terminals of another process are taken over at the same time.
+_ADOPTED_AT_ONCE = 16
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,7 +49,7 @@ class _Wish:
 
     @property
     def plan(self) -> Plan:
-        return Plan(self.request.shell, self.request.workspace)
+        return Plan(self.request.shell, self.request.workspace, self.request.sandbox)
 
 
 class Registry:
@@ -91,13 +96,14 @@ class Registry:
         workspace: str | None = None,
         shell: str | None = None,
         env: Mapping[str, str] | None = None,
+        sandbox: Confinement | None = None,
     ) -> Lease:
         """Return a terminal in that directory: one that is idle if any will do, else a new one.
 
         A relative directory is meant from where the session began. Waits while the workspace has as many terminals as
         it may have. Cancelling gives everything back; a terminal on its way to another directory is closed.
         """
-        return await self._fulfil(self._wish(cwd, session, workspace, shell, env))
+        return await self._fulfil(await self._wish(cwd, session, workspace, shell, env, sandbox))
 
     async def open(
         self,
@@ -111,33 +117,48 @@ class Registry:
         keep: bool = False,
         is_extra: bool = False,
         name: str | None = None,
+        sandbox: Confinement | None = None,
     ) -> Lease:
         """Return a new terminal. One to `keep` is never given to others, nor closed to make room or for idling.
 
         An extra one does not count for the limit, and so never waits for others to be given back.
         """
-        wish = self._wish(cwd, session, workspace, shell, env)
+        wish = await self._wish(cwd, session, workspace, shell, env, sandbox)
         return await self._fulfil(replace(wish, size=size, fresh=True, keep=keep, is_extra=is_extra, name=name))
 
     async def adopt(self) -> int:
         """Go on with the terminals that another process left, and tell how many there are."""
         adopted = 0
-        for found in await self._opener.found():
-            voice = Voice()
-            terminal = found.make(voice)
+        waiting = await self._opener.found()
+        for first in range(0, len(waiting), _ADOPTED_AT_ONCE):
+            # A host that is another machine takes its time to answer.
+            batch = waiting[first : first + _ADOPTED_AT_ONCE]
+            adopted += sum(await asyncio.gather(*map(self._adopt, batch)))
+        self._ledger.serve_all()
+        return adopted
+
+    async def _adopt(self, found: Found) -> bool:
+        """Go on with one of them, if it is still open. One whose host is cut off meanwhile stays where it is."""
+        voice, terminal = Voice(), None
+        try:
+            terminal = await found.make(voice)
             entry = None if terminal is None else entry_of(found.owner, terminal)
             if terminal is None or entry is None:
                 await found.close()
-                continue
+                return False
             self._ledger.put(entry)
             await found.take_over(terminal)
-            self._touch(entry)
-            if terminal.is_open:
-                self._on_event(TerminalOpened(terminal.id, terminal.shell, terminal.cwd or "", terminal.quality))
-                adopted += 1
-            voice.speak_to(self._on_event, terminal.cwd or "")
-        self._ledger.serve_all()
-        return adopted
+        except HostUnavailable:
+            if terminal is not None:
+                self._ledger.entries.pop(terminal.id, None)
+                terminal.screen.close()
+            return False
+        self._touch(entry)
+        if terminal.is_open:
+            self._on_event(TerminalOpened(terminal.id, terminal.shell, terminal.cwd or "", terminal.quality))
+        is_open = terminal.is_open
+        voice.speak_to(self._on_event, terminal.cwd or "")
+        return is_open
 
     # Who has what.
 
@@ -188,13 +209,21 @@ class Registry:
         """Return the absolute path of a directory; a relative one is meant from where the session began."""
         return absolute(cwd, self._directories.get(session) if session is not None else None)
 
+    def session_root(self, session: str) -> str | None:
+        """Return where a session began."""
+        return self._directories.get(session)
+
     def begin_session(self, session: str, path: str) -> None:
         """Note where a session begins, unless it has begun."""
         self._directories.setdefault(session, path)
 
     def shell(self, wanted: str | None) -> str:
-        """Return the program that a shell's name stands for; None is the default shell."""
-        return self._opener.shell(wanted)
+        """Return the program that a shell's name stands for, as far as it is known; None is the default shell."""
+        return self._opener.known_shell(wanted)
+
+    async def find_shell(self, wanted: str | None, workspace: str | None) -> str:
+        """Return the program that a shell's name stands for where a workspace is."""
+        return await self._opener.shell(wanted, workspace)
 
     def sessions(self) -> list[str]:
         """Return the sessions that have begun and were not released, oldest first."""
@@ -396,7 +425,7 @@ class Registry:
         try:
             if opening.after is not None:
                 await asyncio.wait({opening.after})
-            self._opener.check_directory(wish.path)
+            await self._opener.check_directory(wish.path, wish.request.workspace)
             terminal, voice = await self._warm(wish) or await self._cold(wish)
             first_env = await self._first_environment(terminal)
         except BaseException:
@@ -447,12 +476,30 @@ class Registry:
     async def _cold(self, wish: _Wish) -> tuple[Terminal, Voice]:
         voice, env = Voice(), self._with_path(wish.env)
         shell = wish.request.shell
-        opened = await self._opener.open(_new_id(), cwd=wish.path, shell=shell, env=env, size=wish.size, emit=voice)
+        opened = await self._opener.open(
+            _new_id(),
+            cwd=wish.path,
+            shell=shell,
+            env=env,
+            size=wish.size,
+            emit=voice,
+            workspace=wish.request.workspace,
+            sandbox=wish.request.sandbox,
+        )
         return opened, voice
 
     async def _open_spare(self, plan: Plan, cwd: str, voice: Voice) -> Terminal:
         env = self._with_path({})
-        return await self._opener.open(_new_id(), cwd=cwd, shell=plan.shell, env=env, size=None, emit=voice)
+        return await self._opener.open(
+            _new_id(),
+            cwd=cwd,
+            shell=plan.shell,
+            env=env,
+            size=None,
+            emit=voice,
+            workspace=plan.workspace,
+            sandbox=plan.sandbox,
+        )
 
     async def _first_environment(self, terminal: Terminal) -> dict[str, str] | None:
         if not self.settings.reset_env or not terminal.takes_commands:
@@ -465,23 +512,24 @@ class Registry:
 
     # Keeping the books.
 
-    def _wish(
+    async def _wish(
         self,
         cwd: str | os.PathLike[str],
         session: str | None,
         workspace: str | None,
         shell: str | None,
         env: Mapping[str, str] | None,
+        sandbox: Confinement | None,
     ) -> _Wish:
         if self._is_closed:
             raise _closed()
         path = self.path(cwd, session)
-        self._opener.check_directory(path)
+        await self._opener.check_directory(path, workspace)
         if session is not None:
             self.begin_session(session, path)
         extra = dict(env or {})
-        program = self._opener.shell(shell)
-        request = Request(canonical(path), program, session, workspace, env=frozenset(extra.items()))
+        program = await self._opener.shell(shell, workspace)
+        request = Request(canonical(path), program, session, workspace, env=frozenset(extra.items()), sandbox=sandbox)
         wish = _Wish(request, path, extra)
         self._pool.asked(wish.plan, path)
         return wish

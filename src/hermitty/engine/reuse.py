@@ -2,8 +2,8 @@
 
 Four tiers, best first: the session's own terminal in that very directory, its own that can change there, an unbound
 one in that directory, an unbound one that can change there. In a tier the most recently used wins. Only idle
-terminals of the same workspace, provider, shell and extra environment count. A terminal changes directory for others'
-requests a limited number of times; one that is there already may always be used.
+terminals of the same workspace, provider, shell, extra environment and sandbox count. A terminal changes directory for
+others' requests a limited number of times; one that is there already may always be used.
 """
 
 from collections.abc import Iterable
@@ -12,6 +12,7 @@ from enum import IntEnum, StrEnum
 
 from hermitty.model import ProviderName, TerminalId
 from hermitty.paths import PathRelation, path_relation
+from hermitty.sandbox.spec import Confinement
 
 # Variables asked for besides those that every terminal gets.
 ExtraEnv = frozenset[tuple[str, str]]
@@ -56,6 +57,7 @@ class Candidate:
     env: ExtraEnv = NO_EXTRA_ENV
     switches: int = 0
     last_used: int = 0
+    sandbox: Confinement | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,6 +70,7 @@ class Request:
     workspace: str | None = None
     provider: ProviderName = "pty"
     env: ExtraEnv = NO_EXTRA_ENV
+    sandbox: Confinement | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,11 +101,12 @@ def choose(
 def _tier(candidate: Candidate, request: Request, max_switches: int, steal: bool) -> Tier | None:
     if candidate.use is not Use.IDLE or not candidate.cwd:
         return None
-    if (candidate.workspace, candidate.provider, candidate.shell, candidate.env) != (
+    if (candidate.workspace, candidate.provider, candidate.shell, candidate.env, candidate.sandbox) != (
         request.workspace,
         request.provider,
         request.shell,
         request.env,
+        request.sandbox,
     ):
         return None
     own = request.session is not None and candidate.session == request.session

@@ -6,25 +6,24 @@ Everything that takes time belongs to a task of the terminal and ends with it.
 """
 
 import asyncio
-import contextlib
 import hashlib
 import os
 import re
 import time
 from collections.abc import Callable, Coroutine
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 from hermitty.config import RunSettings, TerminalSettings
 from hermitty.engine import stopping
 from hermitty.engine.answers import Answers
 from hermitty.engine.command import Command, build_result
-from hermitty.engine.flag import Flag
-from hermitty.engine.keeping import KEEP_EVERY, keep_screen, keep_state
+from hermitty.engine.keeping import KEEP_EVERY, keep_screen
 from hermitty.engine.observer import NoObserver, Observer
+from hermitty.engine.prompt import PROMPT_TIMEOUT_S, SENTINEL_LOOK_S, Prompt
 from hermitty.engine.pulse import Pulse
-from hermitty.engine.typed import settle
+from hermitty.engine.viewing import Viewing
 from hermitty.engine.waiting import judge
-from hermitty.errors import HermittyError, InvalidCommand, NotSupported, TerminalBusy, TerminalClosed, TerminalPaused
+from hermitty.errors import InvalidCommand, TerminalBusy, TerminalClosed, TerminalPaused
 from hermitty.events import CommandFinished, CommandStarted, CwdChanged, TerminalEnded, TerminalEvent
 from hermitty.host.base import HostedPty, Log, Waiting
 from hermitty.model import (
@@ -42,8 +41,7 @@ from hermitty.model import (
 from hermitty.paths import canonical
 from hermitty.sandbox.spec import Confinement, Effective
 from hermitty.shell import tracker as shell
-from hermitty.shell.dialect import ENV_FILE, Dialect, ShellOptions, Submission
-from hermitty.shell.sentinel import submit_with_sentinel
+from hermitty.shell.dialect import ENV_FILE, Dialect, ShellOptions
 from hermitty.vt.keys import key_bytes
 from hermitty.vt.markers import MarkerScanner
 from hermitty.vt.screen import Screen
@@ -53,12 +51,6 @@ if TYPE_CHECKING:
 
 # A line that may end in the shell's `exit`, after which some shells say so themselves.
 _TELLS_TO_EXIT = re.compile(r"\b(exit|logout)\b")
-# A prompt that is slower than this after a command is not coming.
-_PROMPT_TIMEOUT_S = 30.0
-# How often the kernel is asked whether a shell without integration is back at its prompt.
-_SENTINEL_LOOK_S = 0.02
-# So long may viewers take to come back after the end of a server.
-_VIEWERS_BACK_S = 3.0
 # How long a shell may take to give up a line that is not complete, before it is told once more.
 _BREAK_OFF_S = (0.1, 0.2, 0.4, 0.8, 1.6)
 _REPLACED = "the shell was replaced by another program (exec), and the terminal will end with it"
@@ -98,7 +90,7 @@ class Terminal:
         self.current: Command | None = None
         self.last: Command | None = None
         self.closed_because: str | None = None
-        self.prompt_is_there = Flag()
+        self.prompt = Prompt(self)
         self.integration_failed: str | None = None
         self.pty: HostedPty
         self.nonce = nonce
@@ -112,19 +104,11 @@ class Terminal:
         self.uses_sentinel = False
         self._answers = Answers(self)
         self._environment_told = Pulse()
-        self.hooks_lost = False
-        self.typed_prompts = 0  # how many prompts must come before nothing is left of what a person typed
-        self.recovering = False
-        self._at_prompt: Callable[[], None] | None = None  # sends the command that waits for the prompt
-        self.may_be_typed = True  # something may stand on the line, or be on its way there
-        self._watchers: list[Callable[[], None]] = []
+        self.viewing = Viewing(self)
         self.replay: Replay | None = None  # of output that another process has seen before
-        self.watched = 0  # how many look at it
-        self._awaited = 0  # how many looked at it when another process ended, and may come back
-        self._awaiting: asyncio.TimerHandle | None = None
         self.exit_status: ExitStatus | None = None  # of its shell, once it has ended
         self._kept_at = 0  # the offset at which screen and state were kept last
-        self._understood = 0  # the end of the output that scanner and tracker have seen
+        self.understood = 0  # the end of the output that scanner and tracker have seen
         self._tasks: set[asyncio.Task[None]] = set()
         self.kill_timer: asyncio.TimerHandle | None = None
         self._closing = False
@@ -139,8 +123,7 @@ class Terminal:
             self.take(data)
         if self.pty.is_durable and self.log.end - self._kept_at >= KEEP_EVERY:
             self.keep()
-        for watcher in self._watchers:
-            watcher()
+        self.viewing.tell()
 
     def take(self, data: bytes) -> None:
         """Show bytes on the screen, understand them, and answer what programs ask."""
@@ -157,51 +140,28 @@ class Terminal:
     def understand(self, data: bytes) -> None:
         """Follow the shell through bytes that are on the screen."""
         for piece in self.scanner.feed(data):
-            self._understood = piece.end
+            self.understood = piece.end
             for event in self.tracker.feed(piece):
                 self._apply(event)
 
     def keep(self) -> None:
         """Keep everything that another process would need to go on from here, if the PTY outlives this one."""
-        if self.pty.is_durable and self.is_open and self.replay is None and self._awaiting is None:
+        if self.pty.is_durable and self.is_open and self.replay is None and not self.viewing.is_awaiting:
             self._kept_at = self.log.end
             keep_screen(self)
-
-    def watched_by(self, count: int) -> None:
-        """Note how many look at it, so that they find everything again if this process is killed."""
-        is_first, self.watched = count > 0 and self.watched == 0, count
-        if not self.is_open:
-            return
-        if self._awaiting is not None and count >= self._awaited:
-            self._stop_awaiting()
-        elif is_first:
-            self.keep()
-
-    def await_viewers(self, count: int) -> None:
-        """Let no output go before so many viewers are back, or had the time to; meanwhile its programs may pause."""
-        if count:
-            self._awaited = count
-            self._awaiting = asyncio.get_running_loop().call_later(_VIEWERS_BACK_S, self._stop_awaiting)
-
-    def _stop_awaiting(self) -> None:
-        if self._awaiting is not None:
-            self._awaiting.cancel()
-            self._awaiting = None
-            if self.is_open:
-                self.keep()
 
     def resume(self, command: Command, kept: dict[str, Any], limit: tuple[float, float] | None) -> None:
         """Go on with a command that another process began."""
         self.current = command
         self.observer.resumed(self, command, kept)
         if limit is not None:
-            self._kill_later(command, *limit)
+            self.kill_later(command, *limit)
 
     def lose_track(self, command: Command) -> None:
         """End a command whose end was told by output that nobody has: the shell is at its prompt."""
         command.warnings.append("nobody saw the end of this command; its exit code is not known")
         self.tracker.go_on_from(shell.TrackerState(shell.Phase.AT_PROMPT, None, None, b"", False))
-        self.prompt_is_there.set()
+        self.prompt.is_there.set()
         self._end_command(command, State.DONE, None)
 
     def forget_unsent(self, command: Command) -> None:
@@ -245,7 +205,8 @@ class Terminal:
     @property
     def sandbox_effective(self) -> Effective | None:
         """Return what really confines its programs; None: nothing was asked for."""
-        return self.pty.sandbox
+        # One that is being adopted has none yet.
+        return self.pty.sandbox if hasattr(self, "pty") else None
 
     @property
     def size(self) -> Size:
@@ -257,12 +218,7 @@ class Terminal:
 
         It is called in the midst of the event loop's work, and must be quick.
         """
-        self._watchers = [*self._watchers, watcher]
-
-        def stop() -> None:
-            self._watchers = [each for each in self._watchers if each is not watcher]
-
-        return stop
+        return self.viewing.watch(watcher)
 
     @property
     def is_open(self) -> bool:
@@ -302,7 +258,7 @@ class Terminal:
         command = Command(self, line, "agent", command_id)
         command.decided = decided
         limit_s = None if kill_after_s is None or self.run_settings.exempts(line) else kill_after_s
-        await self._send(command, line, verify=verify, limit_s=limit_s)
+        await self.prompt.send(command, line, verify=verify, limit_s=limit_s)
         return command
 
     async def run(self, line: str, *, wait_s: float | None = None, kill_after_s: float | None = None) -> CommandResult:
@@ -324,12 +280,12 @@ class Terminal:
         if self.current is not None:
             self.current.touch()
         else:
-            self.typed_prompts = 1 if self.prompt_is_there.is_set() else 2
+            self.prompt.person_types()
         self.type(text.encode("utf-8", "surrogateescape") if isinstance(text, str) else text)
 
     def type(self, data: bytes, *, answers_to: int = 0) -> None:
         """Send bytes as if typed; the next command starts with an empty line nevertheless."""
-        self.may_be_typed = True
+        self.prompt.may_hold_text = True
         self.pty.write(data, answers_to=answers_to)
 
     def send_key(self, key: str) -> None:
@@ -383,7 +339,7 @@ class Terminal:
     async def run_quietly(self, line: str) -> CommandResult:
         """Run a line of our own, which nobody is told of."""
         command = await self._send_quietly(line)
-        return await command.wait(_PROMPT_TIMEOUT_S, until_input=False)
+        return await command.wait(PROMPT_TIMEOUT_S, until_input=False)
 
     async def close(self, reason: str = "it was closed") -> None:
         """End the shell and everything started from it. A second close raises TerminalClosed."""
@@ -414,7 +370,7 @@ class Terminal:
         if state.shell_replaced and _REPLACED not in command.warnings:
             command.warnings.append(_REPLACED)
         quiet_s = time.monotonic() - command.last_activity
-        if self.uses_sentinel and command.has_begun and state.shell_in_front and quiet_s >= _SENTINEL_LOOK_S:
+        if self.uses_sentinel and command.has_begun and state.shell_in_front and quiet_s >= SENTINEL_LOOK_S:
             if state.waiting in (Waiting.READING, Waiting.POLLING):
                 command.warnings.append("the shell is back at its prompt, but did not tell the exit code")
                 self.cwd = state.cwd or self.cwd
@@ -441,109 +397,18 @@ class Terminal:
         """Make the result of one of its commands."""
         return build_result(command, self, needs_input)
 
-    def _submission(self, line: str) -> Submission:
-        if self.uses_sentinel:
-            return submit_with_sentinel(line, self.directory, self.nonce)
-        return self.dialect.submit(line, self.directory, self.options)
-
     async def _send_quietly(self, line: str) -> Command:
         command = Command(self, line, "internal")
-        await self._send(command, line)
+        await self.prompt.send(command, line)
         return command
-
-    async def _send(self, command: Command, line: str, *, verify: bool = False, limit_s: float | None = None) -> None:
-        """Type the line of a command at the prompt; everything about the command is known by then."""
-        self.check_open()
-        self.check_handed_over()
-        if not self.takes_commands:
-            raise NotSupported(
-                f"terminal {self.id} has no shell integration ({self.integration_failed}); it can be typed into, "
-                "but commands cannot be run in it; use the pipe provider"
-            )
-        if self.current is not None:
-            raise TerminalBusy(self.id, self.current.line)
-        self.current = command
-
-        def send() -> None:
-            submission = self._submission(line)
-            command.mark = self.pty.mark()
-            command.is_sent = True
-            if limit_s is not None:
-                self._kill_later(command, limit_s, time.monotonic() + limit_s)
-            command.expected = submission.told if verify else None
-            self._type(submission, tell=verify)
-            if command.origin == "agent":
-                self.observer.began(self, command)
-                self._emit(CommandStarted(self.id, command.id, line, "agent"))
-
-        try:
-            self._at_prompt = send
-            await self._prompt()
-            self._at_prompt = None
-            if not command.is_sent:
-                self._claim(command)
-                if self.typed_prompts and not self.uses_sentinel:
-                    await settle(self, command)
-                if self.hooks_lost:
-                    await self._recover_hooks()
-                self._claim(command)
-                send()
-        except BaseException:
-            self._at_prompt = None
-            if command.is_sent:
-                self.abandon(command)  # nobody has its handle
-            elif self.current is command:
-                self.current = None
-            raise
-
-    def _claim(self, command: Command) -> None:
-        """Have the terminal for a command that waited for its prompt; a person's line may have come and gone."""
-        if self.current is None:
-            self.current = command
-        elif self.current is not command:
-            raise TerminalBusy(self.id, self.current.line)
-
-    async def _prompt(self) -> None:
-        """Wait until a line can be typed."""
-        if self.uses_sentinel:
-            while not await self.shell_waits():
-                await asyncio.sleep(_SENTINEL_LOOK_S)  # the kernel does not tell when a process starts to read
-        elif not await self.prompt_is_there.wait(_PROMPT_TIMEOUT_S):
-            raise TerminalBusy(self.id, "its prompt, which does not come back")
-        self.check_open()
-
-    async def _recover_hooks(self) -> None:
-        """Install the hooks again that a command removed. What that prints belongs to no command."""
-        self.hooks_lost = False
-        submission = self.dialect.recover(self.directory, self.options)
-        if submission is None:
-            return
-        self.recovering = True  # until the next prompt
-        self._type(submission)
-        await self._prompt()
-
-    def _type(self, submission: Submission, *, tell: bool = False) -> None:
-        for name, data in submission.files.items():
-            self.pty.put_file(name, data)
-        keys = submission.keys + (submission.tell if tell else b"") + submission.accept
-        if self.may_be_typed:
-            # A person's half line, or an answer to a program that has left, is not part of this line.
-            self.may_be_typed = False
-            self.pty.discard_input()
-            keys = submission.clear + keys
-        self.tracker.submitted(is_confirmed=submission.is_confirmed)
-        self.prompt_is_there.clear()
-        if self.pty.is_durable:
-            keep_state(self, self._understood, is_line=True)
-        self.pty.write(keys)
 
     def _apply(self, event: shell.Event) -> None:
         match event:
             case shell.PromptReady():
-                self._prompted()
+                self.prompt.drawn()
             case shell.PropertyReported(name, value):
                 self._property(name, value)
-            case _ if self.recovering:
+            case _ if self.prompt.recovering:
                 pass
             case shell.Output(offset, data):
                 if (command := self.current) is not None:
@@ -567,28 +432,22 @@ class Terminal:
             self.type(b"\x03")
             await command.ended(within_s)
 
-    def _prompted(self) -> None:
-        self.typed_prompts = max(0, self.typed_prompts - 1)
-        self.recovering = False
-        self.prompt_is_there.set()
-        send, self._at_prompt = self._at_prompt, None
-        if send is not None and not self.hooks_lost and not self.typed_prompts:
-            # Whoever waits would do the same, a turn of the event loop later, and be told what is wrong with it.
-            with contextlib.suppress(HermittyError):
-                send()
+    def tell_start(self, command: Command, source: Literal["agent", "user"]) -> None:
+        """Tell everybody that a command was sent, or that a person's began."""
+        self.observer.began(self, command)
+        self._emit(CommandStarted(self.id, command.id, command.line, source))
 
     def _command_began(self, offset: int, line: str | None) -> None:
-        self.prompt_is_there.clear()
+        self.prompt.is_there.clear()
         if self.current is None or not self.current.is_sent:
             # An agent's command that has not been sent yet is not the one that begins: a person was quicker.
-            self._at_prompt = None
+            self.prompt.person_began()
             # The same id for whoever reads the same output again.
             own = hashlib.sha256(f"{self.nonce} {offset}".encode()).hexdigest()[:16]
             self.current = Command(self, line, "user", CommandId(f"c_{own}"))
             self.current.is_sent = True
             self.current.mark = self.pty.mark()
-            self.observer.began(self, self.current)
-            self._emit(CommandStarted(self.id, self.current.id, line, "user"))
+            self.tell_start(self.current, "user")
         if not self.current.has_begun:
             self.current.begin(offset)
             if self.current.is_another(line):
@@ -596,7 +455,7 @@ class Terminal:
 
     def _command_finished(self, event: shell.CommandFinished) -> None:
         self._answers.drop()
-        self.hooks_lost = event.hooks_lost
+        self.prompt.hooks_lost = event.hooks_lost
         command = self.current
         if command is None:
             return
@@ -631,10 +490,10 @@ class Terminal:
         """Press the key that makes the shell dump its environment, and wait until it has."""
         if self.current is not None:
             raise TerminalBusy(self.id, self.current.line)
-        await self._prompt()
+        await self.prompt.wait()
         told = self._environment_told.wait()
         self.pty.write(key)
-        async with asyncio.timeout(_PROMPT_TIMEOUT_S):
+        async with asyncio.timeout(PROMPT_TIMEOUT_S):
             await told
 
     def _property(self, name: str, value: bytes) -> None:
@@ -649,9 +508,9 @@ class Terminal:
             self._retire("its standard input or error was redirected, and the prompt with it")
         elif name == "Integration" and value == b"none":
             self.integration_failed = f"this {self.shell} is too old or too restricted for the integration"
-            self.prompt_is_there.set()
+            self.prompt.is_there.set()
 
-    def _kill_later(self, command: Command, limit_s: float, at: float) -> None:
+    def kill_later(self, command: Command, limit_s: float, at: float) -> None:
         """Kill a command at a time of the monotonic clock, which all processes share."""
         command.time_limit = (limit_s, at)
         after_s = max(0.0, at - time.monotonic())
@@ -668,15 +527,13 @@ class Terminal:
         if self.closed_because is not None:
             return
         self.closed_because = reason
-        self.prompt_is_there.set()
+        self.prompt.is_there.set()
         self._emit(TerminalEnded(self.id, reason))
-        for watcher in self._watchers:
-            watcher()
+        self.viewing.tell()
         self.spawn(self._free())
 
     async def _free(self) -> None:
-        if self._awaiting is not None:
-            self._awaiting.cancel()
+        self.viewing.close()
         await self.pty.close()
         self.screen.close()
 

@@ -24,7 +24,7 @@ _PROMPT_S = 0.5
 async def settle(terminal: "Terminal", command: Command) -> None:
     """Find out what became of what a person typed: a command that runs, a new prompt, or a line to give up."""
     still = 0
-    while terminal.typed_prompts and still < _LOOKS:
+    while terminal.prompt.typed and still < _LOOKS:
         await asyncio.sleep(_LOOK_S)
         state = await terminal.pty.inspect()
         terminal.check_open()
@@ -32,12 +32,12 @@ async def settle(terminal: "Terminal", command: Command) -> None:
             current = terminal.current
             raise TerminalBusy(terminal.id, current.line if current not in (None, command) and current else None)
         still = still + 1 if state.waiting is not Waiting.NO else 0
-    if terminal.typed_prompts and terminal.dialect.is_posix:
+    if terminal.prompt.typed and terminal.dialect.is_posix:
         # The line editor is in the middle of something: a half line, an open quote, half a key.
-        terminal.prompt_is_there.clear()
+        terminal.prompt.is_there.clear()
         terminal.pty.discard_input()
         await terminal.pty.signal_foreground(signal.SIGINT)
-        if not await terminal.prompt_is_there.wait(_PROMPT_S):
-            terminal.prompt_is_there.set()  # what was interrupted was a search or a menu; the line is the same
+        if not await terminal.prompt.is_there.wait(_PROMPT_S):
+            terminal.prompt.is_there.set()  # what was interrupted was a search or a menu; the line is the same
         terminal.check_open()
-    terminal.typed_prompts = 0
+    terminal.prompt.typed = 0

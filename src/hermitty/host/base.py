@@ -11,6 +11,7 @@ from enum import Enum, auto
 from typing import Literal, Protocol
 
 from hermitty.model import ExitStatus, Size, TerminalId
+from hermitty.sandbox.spec import SHELL_DIRECTORY, Confinement, Effective
 from hermitty.vt.byte_log import LogSlice
 
 Stream = Literal["stdout", "stderr"]
@@ -29,6 +30,13 @@ class PtySpec:
     directory: str
     files: Mapping[str, bytes] = field(default_factory=dict)
     log_bytes: int = 768 * 1024  # how much of its output is kept, by a host that can choose
+    # With a sandbox, files for the shell are in a part of the directory: see `shell_directory`.
+    sandbox: Confinement | None = None
+
+
+def shell_directory(directory: str, sandbox: Confinement | None) -> str:
+    """Return where the shell finds its files: what a sandbox shows of the private directory, or all of it."""
+    return directory if sandbox is None else f"{directory}/{SHELL_DIRECTORY}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,6 +63,8 @@ class PipeSpec:
     cwd: str
     env: Mapping[str, str]
     stdin: bool = False  # whether somebody will write to it; otherwise it reads an empty file
+    merged: bool = False  # both outputs are one pipe, told as `stdout`, in the order in which they were written
+    sandbox: Confinement | None = None
 
 
 class Waiting(Enum):
@@ -118,6 +128,10 @@ class HostedPty(Protocol):
         """Return its newest output; what the sink is being told is in it already."""
 
     @property
+    def sandbox(self) -> Effective | None:
+        """Return what confines its programs; None: nothing was asked for."""
+
+    @property
     def is_durable(self) -> bool:
         """Tell whether it goes on when this process ends, so that another one can take it over."""
 
@@ -150,7 +164,7 @@ class HostedPty(Protocol):
         In that of a durable PTY, whoever reads it later finds all of it, or all of what was there before.
         """
 
-    def get_file(self, name: str) -> bytes | None:
+    async def get_file(self, name: str) -> bytes | None:
         """Read a file of the private directory, or None when it is not there."""
 
     def drop_file(self, name: str) -> None:
@@ -187,6 +201,9 @@ class ProcessSink(Protocol):
     def on_exit(self, status: ExitStatus) -> None:
         """Note that the process is gone and both streams were read as far as they go."""
 
+    def on_lost(self, reason: str) -> None:
+        """Note that the host is gone; what became of the process cannot be known."""
+
 
 class HostedProcess(Protocol):
     """One process without a terminal, owned by a host."""
@@ -194,6 +211,10 @@ class HostedProcess(Protocol):
     @property
     def pid(self) -> int:
         """Return the process id on its host."""
+
+    @property
+    def sandbox(self) -> Effective | None:
+        """Return what confines it; None: nothing was asked for."""
 
     def write(self, data: bytes) -> None:
         """Queue input."""
@@ -211,6 +232,12 @@ class HostedProcess(Protocol):
 class Host(Protocol):
     """Owns PTYs and processes."""
 
+    async def at(self, workspace: str | None) -> "Host":
+        """Return the host on which the terminals of a workspace live; they share its files. One host is its own."""
+
+    def name_terminal(self, terminal: TerminalId) -> TerminalId:
+        """Return the id that a new terminal gets here: the given one, or one that tells where it is, too."""
+
     async def make_directory(self, terminal: TerminalId) -> str:
         """Make a private directory for one terminal; the host deletes it when the terminal closes or fails to open."""
 
@@ -223,16 +250,19 @@ class Host(Protocol):
     async def found(self) -> list[FoundPty]:
         """Return the PTYs that were left here by somebody who is gone. They wait for `take_over`."""
 
-    def read_file(self, found: FoundPty, name: str) -> bytes | None:
+    async def read_file(self, found: FoundPty, name: str) -> bytes | None:
         """Read a file of the private directory of a PTY that was found."""
 
     async def take_over(self, terminal: TerminalId, sink: Sink, *, since: int) -> HostedPty:
         """Go on with a PTY that was found; its sink is told everything from `since` on, and the exit if it ended."""
 
-    def find_program(self, name: str) -> str | None:
+    async def find_program(self, name: str) -> str | None:
         """Return the path of a program on this host."""
 
-    def check_directory(self, path: str) -> None:
+    def known_program(self, name: str) -> str | None:
+        """Return the same as far as it is known here: a host elsewhere was asked for the usual shells."""
+
+    async def check_directory(self, path: str) -> None:
         """Raise InvalidDirectory unless `path` is a directory that can be entered."""
 
     def environment(self) -> dict[str, str]:

@@ -5,17 +5,20 @@ Processes with pipes are this process's own; when it is killed, the durable host
 
 import asyncio
 import contextlib
+import json
 from collections.abc import Callable
 from pathlib import Path
 from typing import TypeVar
 
 from hermitty.errors import HostUnavailable, InvalidRequest
 from hermitty.host import directories, orphans
-from hermitty.host.base import FoundPty, HostedProcess, HostedPty, PipeSpec, ProcessSink, PtySpec, Sink
-from hermitty.host.client_pty import ClientPty, read_private
+from hermitty.host.base import FoundPty, Host, PipeSpec, ProcessSink, PtySpec, Sink
+from hermitty.host.client_pty import ClientPty
 from hermitty.host.link import Link
-from hermitty.host.local import LocalHost, write_private
+from hermitty.host.local import LocalHost, LocalProcess
+from hermitty.host.private_files import private_path, read_private, write_private
 from hermitty.model import ExitStatus, Size, TerminalId
+from hermitty.sandbox.spec import SHELL_DIRECTORY
 from hermitty.wire.hostlink import messages as m
 
 T = TypeVar("T")
@@ -48,6 +51,14 @@ class HostClient:
         """Return what tells this host from one that ran before or will run later."""
         return self.welcome.incarnation
 
+    async def at(self, workspace: str | None) -> Host:
+        """Return this host: there is no other."""
+        return self
+
+    def name_terminal(self, terminal: TerminalId) -> TerminalId:
+        """Return the same id: there is only one place."""
+        return terminal
+
     async def make_directory(self, terminal: TerminalId) -> str:
         """Make a private directory for one terminal."""
 
@@ -59,11 +70,14 @@ class HostClient:
         )
         return await _waited(asked, drop)
 
-    async def open(self, spec: PtySpec, sink: Sink) -> HostedPty:
+    async def open(self, spec: PtySpec, sink: Sink) -> ClientPty:
         """Start a program on a new PTY."""
         try:
+            directory = Path(spec.directory)
+            if spec.sandbox is not None:
+                (directory / SHELL_DIRECTORY).mkdir(mode=0o700)
             for name, data in spec.files.items():
-                write_private(Path(spec.directory) / name, data)
+                write_private(private_path(directory, name), data)
             asked = self.link.ask(
                 lambda number: m.Open(
                     number,
@@ -75,6 +89,7 @@ class HostClient:
                     spec.size.rows,
                     spec.directory,
                     spec.log_bytes,
+                    None if spec.sandbox is None else json.dumps(spec.sandbox.to_json()),
                 ),
                 m.Opened,
                 lambda opened: self._adopt(spec.terminal, opened, sink, None),
@@ -87,7 +102,7 @@ class HostClient:
         pty.begin()
         return pty
 
-    async def start(self, spec: PipeSpec, sink: ProcessSink) -> HostedProcess:
+    async def start(self, spec: PipeSpec, sink: ProcessSink) -> LocalProcess:
         """Start a program with pipes, in this process."""
         return await self._local.start(spec, sink)
 
@@ -95,11 +110,11 @@ class HostClient:
         """Return what nobody uses."""
         return await self.link.ask(m.Found, m.FoundList, lambda answer: [_found(each) for each in answer.terminals])
 
-    def read_file(self, found: FoundPty, name: str) -> bytes | None:
+    async def read_file(self, found: FoundPty, name: str) -> bytes | None:
         """Read a file of the private directory of a PTY that was found."""
-        return read_private(Path(found.directory) / name)
+        return read_private(private_path(Path(found.directory), name))
 
-    async def take_over(self, terminal: TerminalId, sink: Sink, *, since: int) -> HostedPty:
+    async def take_over(self, terminal: TerminalId, sink: Sink, *, since: int) -> ClientPty:
         """Go on with a PTY that was found."""
         asked = self.link.ask(
             lambda number: m.TakeOver(number, terminal, since),
@@ -111,13 +126,17 @@ class HostClient:
         pty.begin()
         return pty
 
-    def find_program(self, name: str) -> str | None:
+    async def find_program(self, name: str) -> str | None:
         """Return the path of a program: the host is on this machine."""
-        return self._local.find_program(name)
+        return await self._local.find_program(name)
 
-    def check_directory(self, path: str) -> None:
+    def known_program(self, name: str) -> str | None:
+        """Return the path of a program."""
+        return self._local.known_program(name)
+
+    async def check_directory(self, path: str) -> None:
         """Raise InvalidDirectory unless `path` can be entered."""
-        self._local.check_directory(path)
+        await self._local.check_directory(path)
 
     def environment(self) -> dict[str, str]:
         """Return this process's environment."""

@@ -6,6 +6,7 @@ event loop.
 
 import asyncio
 import contextlib
+import json
 import os
 from collections.abc import Callable, Collection
 from functools import partial
@@ -14,12 +15,13 @@ from pathlib import Path
 from hermitty.errors import HermittyError, HostUnavailable, InputOverflow
 from hermitty.host.base import Sink, TtyState, Waiting
 from hermitty.host.link import Link
-from hermitty.host.local import write_private
+from hermitty.host.private_files import private_path, read_private, write_private
 from hermitty.host.ring import RING_FILE, Geometry, RingLog
 from hermitty.model import ExitStatus, Size, TerminalId
 from hermitty.pty import processes
 from hermitty.pty.posix import READ_TURN
 from hermitty.pty.write_queue import INPUT_LIMIT
+from hermitty.sandbox.spec import Effective
 from hermitty.wire.hostlink import messages as m
 
 # What is on its way to the host for all terminals together. A host that takes nothing must not eat our memory.
@@ -61,8 +63,14 @@ class ClientPty:
         self.directory = Path(opened.directory)
         self.handle = opened.handle
         self.pid = opened.pid
+        self.sandbox = None if opened.sandbox is None else Effective.from_json(json.loads(opened.sandbox))
         self.writes = opened.writes
         self.log = RingLog(self.directory / RING_FILE, Geometry(opened.ring_size), start=opened.start, end=since)
+
+    @property
+    def input_bytes(self) -> int:
+        """Return how much input was sent since the PTY was opened, by everybody who used it."""
+        return self._input_sent
 
     # What the host tells.
 
@@ -170,18 +178,19 @@ class ClientPty:
 
     def put_file(self, name: str, data: bytes) -> None:
         """Write a file of the private directory, all of it or nothing."""
-        new = self.directory / f".{name}.new"
+        path = private_path(self.directory, name)
+        new = path.with_name(f".{name}.new")
         write_private(new, data)
-        os.replace(new, self.directory / name)
+        os.replace(new, path)
 
-    def get_file(self, name: str) -> bytes | None:
+    async def get_file(self, name: str) -> bytes | None:
         """Read a file of the private directory."""
-        return read_private(self.directory / name)
+        return read_private(private_path(self.directory, name))
 
     def drop_file(self, name: str) -> None:
         """Delete a file of the private directory."""
         with contextlib.suppress(FileNotFoundError):
-            (self.directory / name).unlink()
+            private_path(self.directory, name).unlink()
 
     def mark(self) -> int:
         """Return now, in the kernel's ticks, which are the host's too."""
@@ -231,14 +240,6 @@ class ClientPty:
             return await self._link.ask(request, m.Number, lambda answer: answer.value)
         except HermittyError:
             return None  # it ended meanwhile
-
-
-def read_private(path: Path) -> bytes | None:
-    """Read a file, or None when it is not there."""
-    try:
-        return path.read_bytes()
-    except (FileNotFoundError, NotADirectoryError):
-        return None
 
 
 def _state(told: m.State) -> TtyState:

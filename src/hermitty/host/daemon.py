@@ -6,6 +6,7 @@ understands output, and nothing is imported that is not of the standard library 
 
 import asyncio
 import contextlib
+import json
 import os
 import secrets
 import socket
@@ -15,13 +16,24 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from hermitty.errors import HermittyError, HostBusy, HostMismatch, HostUnavailable, InvalidRequest, TerminalNotFound
+from hermitty.errors import (
+    HermittyError,
+    HostBusy,
+    HostMismatch,
+    HostUnavailable,
+    InvalidRequest,
+    SandboxRefused,
+    SandboxUnavailable,
+    TerminalNotFound,
+)
 from hermitty.host import orphans
 from hermitty.host.connection import Connection
 from hermitty.host.directories import PrivateDirectories
 from hermitty.host.kept import KeptPty
-from hermitty.host.local import inspect, raise_descriptor_limit
+from hermitty.host.local import confined, inspect, raise_descriptor_limit
 from hermitty.model import ExitStatus, Size
+from hermitty.sandbox.plan import Prepared
+from hermitty.sandbox.spec import Confinement
 from hermitty.version import __version__
 from hermitty.wire.hostlink import messages as m
 from hermitty.wire.hostlink.frames import failure
@@ -195,7 +207,7 @@ class Daemon:
         else:
             connection.send(answer)
 
-    def _answer(self, connection: Connection, request: m.Request) -> m.Answer | Coroutine[Any, Any, None]:
+    def _answer(self, connection: Connection, request: m.Request) -> m.Answer | Coroutine[Any, Any, m.Answer | None]:
         match request:
             case m.MakeDirectory(terminal=terminal):
                 return m.Directory(request.request, self._make_directory(terminal))
@@ -203,8 +215,10 @@ class Daemon:
                 if (directory := self._unopened.pop(terminal, None)) is not None:
                     self._directories.remove(directory)
                 return m.Done(request.request)
-            case m.Open():
+            case m.Open(sandbox=None):
                 return self._opened(request.request, self._open(request))
+            case m.Open():
+                return self._open_confined(request)
             case m.Found():
                 unused = (kept for kept in self._terminals.values() if not kept.is_used)
                 return m.FoundList(request.request, tuple(_found(kept) for kept in unused))
@@ -228,14 +242,18 @@ class Daemon:
                 self.stop("somebody asked for it")
                 return self._end_of_all()
 
-    async def _answer_later(self, connection: Connection, request: int, work: Coroutine[Any, Any, None]) -> None:
+    async def _answer_later(
+        self, connection: Connection, request: int, work: Coroutine[Any, Any, m.Answer | None]
+    ) -> None:
         try:
-            await work
+            answer = await work
+        except (SandboxRefused, SandboxUnavailable, InvalidRequest) as exc:
+            connection.send(failure(request, exc))
         except (HermittyError, OSError) as exc:
             self._log(f"{exc!r}")
             connection.send(failure(request, HostUnavailable(f"it failed at the host: {exc}")))
         else:
-            connection.send(m.Done(request))
+            connection.send(answer or m.Done(request))
 
     async def _end_of_all(self) -> None:
         await self.stopped.wait()
@@ -252,7 +270,27 @@ class Daemon:
         self._unopened[terminal] = directory
         return str(directory)
 
-    def _open(self, asked: m.Open) -> KeptPty:
+    async def _open_confined(self, asked: m.Open) -> m.Opened:
+        """Open a terminal with a sandbox. What the machine can do is found out in a thread, the first time."""
+        try:
+            order = Confinement.from_json(json.loads(asked.sandbox or ""))
+        except ValueError as exc:
+            raise InvalidRequest(f"the order for a sandbox cannot be read: {exc}") from exc
+        directory = self._unopened.get(asked.terminal)
+        prepared: Prepared | None = None
+        try:
+            if str(directory) != asked.directory or directory is None:
+                raise InvalidRequest(f"terminal {asked.terminal!r} has no private directory to be opened with")
+            prepared = await confined(order, asked.argv, cwd=asked.cwd, env=asked.env, directory=directory)
+            return self._opened(asked.request, self._open(asked, prepared))
+        except BaseException:
+            if prepared is not None:
+                prepared.abandon()
+            if (unused := self._unopened.pop(asked.terminal, None)) is not None:
+                self._directories.remove(unused)
+            raise
+
+    def _open(self, asked: m.Open, sandbox: Prepared | None = None) -> KeptPty:
         if str(self._unopened.get(asked.terminal)) != asked.directory or self._stopping is not None:
             raise InvalidRequest(f"terminal {asked.terminal!r} has no private directory to be opened with")
         Size.checked(asked.cols, asked.rows)
@@ -266,6 +304,7 @@ class Daemon:
                 on_output=self._output,
                 on_exit=self._exited,
                 on_input_taken=self._input_taken,
+                sandbox=sandbox,
             )
         except (OSError, ValueError) as exc:
             self._directories.remove(directory)
@@ -310,6 +349,7 @@ class Daemon:
             kept.writes,
             kept.input_bytes,
             kept.input_taken,
+            kept.sandbox,
         )
 
     def _used(self, handle: int) -> KeptPty:

@@ -5,6 +5,7 @@ back; after that the oldest output goes, and the ring says from where on it is c
 """
 
 import asyncio
+import json
 from collections.abc import Callable
 from pathlib import Path
 
@@ -12,6 +13,7 @@ from hermitty.errors import InputOverflow
 from hermitty.host.ring import RING_FILE, Geometry, RingWriter
 from hermitty.model import ExitStatus, Size, TerminalId
 from hermitty.pty.posix import PosixPty
+from hermitty.sandbox.plan import Prepared
 from hermitty.wire.hostlink import messages as m
 
 # How often memory that was full is tried again.
@@ -34,6 +36,7 @@ class KeptPty:
         on_output: Callable[["KeptPty"], None],
         on_exit: Callable[["KeptPty"], None],
         on_input_taken: Callable[["KeptPty"], None],
+        sandbox: Prepared | None = None,
     ) -> None:
         self.handle = handle
         self.terminal = TerminalId(asked.terminal)
@@ -45,6 +48,7 @@ class KeptPty:
         self.input_bytes = 0
         self.input_reported = 0
         self.status: ExitStatus | None = None
+        self.sandbox = None if sandbox is None else json.dumps(sandbox.effective.to_json())
         self.is_used = True
         self.is_paused = False
         self._drops = False
@@ -65,6 +69,7 @@ class KeptPty:
                 descriptor_limit=descriptor_limit,
                 on_output=self._output,
                 on_exit=self._exit,
+                sandbox=sandbox,
             )
         except BaseException:
             self._ring.close()

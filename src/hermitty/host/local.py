@@ -6,13 +6,13 @@ import os
 import resource
 import secrets
 import shutil
-from collections.abc import Collection
+from collections.abc import Collection, Mapping, Sequence
 from pathlib import Path
 
 from hermitty.errors import HostUnavailable, InvalidDirectory, TerminalNotFound
 from hermitty.host.base import (
     FoundPty,
-    HostedProcess,
+    Host,
     HostedPty,
     PipeSpec,
     ProcessSink,
@@ -22,10 +22,14 @@ from hermitty.host.base import (
     Waiting,
 )
 from hermitty.host.directories import PrivateDirectories
+from hermitty.host.private_files import private_path, read_private, write_private
 from hermitty.model import ExitStatus, TerminalId
 from hermitty.pty import foreground, processes
 from hermitty.pty.pipes import PipeProcess
 from hermitty.pty.posix import PosixPty
+from hermitty.sandbox.plan import Prepared, prepare
+from hermitty.sandbox.probe import abilities, is_known
+from hermitty.sandbox.spec import SHELL_DIRECTORY, Confinement, Effective
 from hermitty.vt.byte_log import ByteLog
 
 
@@ -39,6 +43,14 @@ class LocalHost:
         self._descriptor_limit = raise_descriptor_limit()
         # Ids are unique in one host only; other hosts on this machine have a t_1 too.
         self.token = secrets.token_hex(8)
+
+    async def at(self, workspace: str | None) -> Host:
+        """Return this host: there is no other."""
+        return self
+
+    def name_terminal(self, terminal: TerminalId) -> TerminalId:
+        """Return the same id: there is only one place."""
+        return terminal
 
     async def make_directory(self, terminal: TerminalId) -> str:
         """Make a private directory for one terminal."""
@@ -56,12 +68,15 @@ class LocalHost:
             log.append(data)
             sink.on_output(data)
 
+        argv = (spec.program, *spec.args)
+        prepared: Prepared | None = None
         try:
+            prepared = await confined(spec.sandbox, argv, cwd=spec.cwd, env=spec.env, directory=directory)
             for name, data in spec.files.items():
-                write_private(directory / name, data)
+                write_private(private_path(directory, name), data)
             pty = PosixPty(
                 spec.terminal,
-                (spec.program, *spec.args),
+                argv,
                 owner=self._owner(spec.terminal),
                 cwd=spec.cwd,
                 env=spec.env,
@@ -69,20 +84,33 @@ class LocalHost:
                 descriptor_limit=self._descriptor_limit,
                 on_output=on_output,
                 on_exit=sink.on_exit,
+                sandbox=prepared,
             )
         except OSError as exc:
-            self._directories.remove(directory)
+            self._undo(prepared, directory)
             raise HostUnavailable(f"cannot open a terminal: {exc.strerror or exc}") from exc
         except BaseException:
-            self._directories.remove(directory)
+            self._undo(prepared, directory)
             raise
-        hosted = LocalPty(self, pty, directory, log)
+        hosted = LocalPty(self, pty, directory, log, None if prepared is None else prepared.effective)
         self._ptys.add(hosted)
         return hosted
 
-    async def start(self, spec: PipeSpec, sink: ProcessSink) -> HostedProcess:
+    async def start(self, spec: PipeSpec, sink: ProcessSink) -> "LocalProcess":
         """Start a program with pipes."""
-        process = LocalProcess(self, spec, sink, self._owner(spec.owner), self._descriptor_limit)
+        if spec.sandbox is None:
+            process = LocalProcess(self, spec, sink, self._owner(spec.owner), self._descriptor_limit)
+        else:
+            directory = Path(await self.make_directory(TerminalId(spec.owner)))
+            prepared: Prepared | None = None
+            try:
+                prepared = await confined(spec.sandbox, spec.argv, cwd=spec.cwd, env=spec.env, directory=directory)
+                process = LocalProcess(
+                    self, spec, sink, self._owner(spec.owner), self._descriptor_limit, prepared, directory
+                )
+            except BaseException:
+                self._undo(prepared, directory)
+                raise
         self._processes.add(process)
         return process
 
@@ -90,7 +118,7 @@ class LocalHost:
         """Return nothing: what was opened here ended with whoever used it."""
         return []
 
-    def read_file(self, found: FoundPty, name: str) -> bytes | None:
+    async def read_file(self, found: FoundPty, name: str) -> bytes | None:
         """Return nothing: there is nothing to take over."""
         return None
 
@@ -98,16 +126,17 @@ class LocalHost:
         """Refuse: there is nothing to take over."""
         raise TerminalNotFound(terminal, [])
 
-    def find_program(self, name: str) -> str | None:
+    async def find_program(self, name: str) -> str | None:
         """Return the path of a program."""
         return shutil.which(name)
 
-    def check_directory(self, path: str) -> None:
+    def known_program(self, name: str) -> str | None:
+        """Return the path of a program."""
+        return shutil.which(name)
+
+    async def check_directory(self, path: str) -> None:
         """Raise InvalidDirectory unless `path` can be entered."""
-        if not os.path.isdir(path):
-            raise InvalidDirectory(path, "is not a directory" if os.path.lexists(path) else "does not exist")
-        if not os.access(path, os.X_OK):
-            raise InvalidDirectory(path, "may not be entered (permission denied)")
+        _check_directory(path)
 
     def environment(self) -> dict[str, str]:
         """Return this process's environment."""
@@ -120,6 +149,8 @@ class LocalHost:
             self._directories.remove(hosted.directory)
         else:
             self._processes.discard(hosted)
+            if hosted.directory is not None:
+                self._directories.remove(hosted.directory)
 
     async def leave(self) -> None:
         """Close everything: nothing here can go on by itself."""
@@ -131,6 +162,11 @@ class LocalHost:
         await asyncio.gather(*(process.close() for process in self._processes))
         self._directories.close()
 
+    def _undo(self, prepared: Prepared | None, directory: Path) -> None:
+        if prepared is not None:
+            prepared.abandon()
+        self._directories.remove(directory)
+
     def _owner(self, name: str) -> str:
         return f"{self.token}.{name}"
 
@@ -141,8 +177,11 @@ class LocalPty:
     is_durable = False
     writes = 0  # nobody will ask
 
-    def __init__(self, host: LocalHost, pty: PosixPty, directory: Path, log: ByteLog) -> None:
+    def __init__(
+        self, host: LocalHost, pty: PosixPty, directory: Path, log: ByteLog, sandbox: Effective | None
+    ) -> None:
         self._host = host
+        self.sandbox = sandbox
         self._pty = pty
         self.directory = directory
         self.log = log
@@ -163,19 +202,16 @@ class LocalPty:
 
     def put_file(self, name: str, data: bytes) -> None:
         """Write a file of the private directory."""
-        write_private(self.directory / name, data)
+        write_private(private_path(self.directory, name), data)
 
-    def get_file(self, name: str) -> bytes | None:
+    async def get_file(self, name: str) -> bytes | None:
         """Read a file of the private directory."""
-        try:
-            return (self.directory / name).read_bytes()
-        except FileNotFoundError:
-            return None
+        return read_private(private_path(self.directory, name))
 
     def drop_file(self, name: str) -> None:
         """Delete a file of the private directory."""
         with contextlib.suppress(FileNotFoundError):
-            (self.directory / name).unlink()
+            private_path(self.directory, name).unlink()
 
     def mark(self) -> int:
         """Return now, in the kernel's ticks."""
@@ -209,22 +245,30 @@ class LocalProcess:
         sink: ProcessSink,
         owner: str,
         limit: int | None,
+        sandbox: Prepared | None = None,
+        directory: Path | None = None,
     ) -> None:
         self._host = host
         self._sink = sink
+        self.sandbox = None if sandbox is None else sandbox.effective
+        self.directory = directory
         self._process = PipeProcess(
             owner,
             spec.argv,
             cwd=spec.cwd,
             env=spec.env,
             stdin=spec.stdin,
+            merged=spec.merged,
             descriptor_limit=limit,
             on_output=self._output,
             on_exit=self._exit,
+            sandbox=sandbox,
         )
         self.pid = self._process.pid
         self.write = self._process.write
         self.close_input = self._process.close_input
+        self.pause_reading = self._process.pause_reading
+        self.resume_reading = self._process.resume_reading
 
     async def signal(self, number: int) -> int:
         """Signal the process and everything it started."""
@@ -242,9 +286,23 @@ class LocalProcess:
         self._sink.on_exit(status)
 
 
+async def confined(
+    order: Confinement | None, argv: Sequence[str], *, cwd: str, env: Mapping[str, str], directory: Path
+) -> Prepared | None:
+    """Prepare a program for its sandbox, if it gets one. What the machine can do is found out in a thread, once."""
+    if order is None:
+        return None
+    if not is_known():
+        await asyncio.to_thread(abilities)
+    shared = directory / SHELL_DIRECTORY
+    shared.mkdir(mode=0o700, exist_ok=True)
+    return prepare(order, argv, cwd=cwd, env=env, directory=str(shared))
+
+
 def inspect(pty: PosixPty) -> TtyState:
     """Ask the kernel what a terminal is doing."""
     echo, canonical = pty.modes()
+    shell = pty.shell_pid
     group = pty.foreground_group()
     blocked = pty.blocked()
     if blocked is None:
@@ -254,23 +312,19 @@ def inspect(pty: PosixPty) -> TtyState:
         waiting = Waiting.READING if reading else Waiting.POLLING if polling else Waiting.NO
     return TtyState(
         waiting=waiting,
-        shell_in_front=None if group is None else group == pty.pid,
+        shell_in_front=None if group is None else group == shell,
         shell_replaced=pty.is_replaced,
         echo=echo,
         canonical=canonical,
-        cwd=foreground.working_directory(pty.pid),
+        cwd=foreground.working_directory(shell),
     )
 
 
-def write_private(path: Path, data: bytes) -> None:
-    """Write a file that only this user can read."""
-    descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC, 0o600)
-    try:
-        view = memoryview(data)
-        while view:
-            view = view[os.write(descriptor, view) :]
-    finally:
-        os.close(descriptor)
+def _check_directory(path: str) -> None:
+    if not os.path.isdir(path):
+        raise InvalidDirectory(path, "is not a directory" if os.path.lexists(path) else "does not exist")
+    if not os.access(path, os.X_OK):
+        raise InvalidDirectory(path, "may not be entered (permission denied)")
 
 
 def raise_descriptor_limit() -> int | None:

@@ -1,7 +1,8 @@
 """Ending what somebody who is gone has started.
 
-Every process that a host starts carries the host's token in its environment, as the first part of a mark. When the
-host was killed, its programs are found by that: also those that left their session and lost their parent.
+Every process that a host starts carries the host's token in its environment, as the first part of a mark, and in its
+brand. When the host was killed, its programs are found by that: also those that left their session and lost their
+parent.
 """
 
 import asyncio
@@ -30,7 +31,11 @@ def kill_marked(token: str) -> int:
     table = processes.process_table()
     prefix = f"{token}.".encode()
     found: set[int] = set()
-    frontier = [pid for pid in table if (table.owner(pid) or b"").startswith(prefix)]
+    frontier = [
+        pid
+        for pid in table
+        if (table.owner(pid) or b"").startswith(prefix) or processes.is_branded(table.brand(pid), token)
+    ]
     while frontier:
         pid = frontier.pop()
         if pid not in found:

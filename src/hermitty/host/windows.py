@@ -8,8 +8,8 @@ import time
 from collections.abc import Collection
 from pathlib import Path
 
-from hermitty.errors import InvalidDirectory, NotSupported, TerminalNotFound
-from hermitty.host.base import FoundPty, HostedProcess, HostedPty, PipeSpec, ProcessSink, PtySpec, Sink, TtyState
+from hermitty.errors import InvalidDirectory, NotSupported, SandboxUnavailable, TerminalNotFound
+from hermitty.host.base import FoundPty, Host, HostedProcess, HostedPty, PipeSpec, ProcessSink, PtySpec, Sink, TtyState
 from hermitty.model import Size, TerminalId
 from hermitty.pty.windows import WindowsPty
 from hermitty.vt.byte_log import ByteLog
@@ -22,6 +22,14 @@ class WindowsHost:
         self._root = tempfile.TemporaryDirectory(prefix="hermitty-")
         self._ptys: set[WindowsHostedPty] = set()
 
+    async def at(self, workspace: str | None) -> Host:
+        """Return this host: there is no other."""
+        return self
+
+    def name_terminal(self, terminal: TerminalId) -> TerminalId:
+        """Return the same id: there is only one place."""
+        return terminal
+
     async def make_directory(self, terminal: TerminalId) -> str:
         """Make a private directory for one terminal."""
         directory = Path(self._root.name, terminal)
@@ -30,6 +38,8 @@ class WindowsHost:
 
     async def open(self, spec: PtySpec, sink: Sink) -> HostedPty:
         """Start a program on a new pseudo console."""
+        if spec.sandbox is not None:
+            raise SandboxUnavailable("there is no sandbox on Windows; leave it out, or use WSL")
         directory = Path(spec.directory)
         log = ByteLog(spec.log_bytes)
 
@@ -59,7 +69,7 @@ class WindowsHost:
         """Return nothing: what was opened here ended with whoever used it."""
         return []
 
-    def read_file(self, found: FoundPty, name: str) -> bytes | None:
+    async def read_file(self, found: FoundPty, name: str) -> bytes | None:
         """Return nothing: there is nothing to take over."""
         return None
 
@@ -67,14 +77,17 @@ class WindowsHost:
         """Refuse: there is nothing to take over."""
         raise TerminalNotFound(terminal, [])
 
-    def find_program(self, name: str) -> str | None:
+    async def find_program(self, name: str) -> str | None:
         """Return the path of a program."""
         return shutil.which(name)
 
-    def check_directory(self, path: str) -> None:
+    def known_program(self, name: str) -> str | None:
+        """Return the path of a program."""
+        return shutil.which(name)
+
+    async def check_directory(self, path: str) -> None:
         """Raise InvalidDirectory unless `path` is a directory."""
-        if not os.path.isdir(path):
-            raise InvalidDirectory(path, "is not a directory" if os.path.lexists(path) else "does not exist")
+        _check_directory(path)
 
     def environment(self) -> dict[str, str]:
         """Return this process's environment."""
@@ -100,6 +113,7 @@ class WindowsHostedPty:
     """A `HostedPty` on Windows."""
 
     is_durable = False
+    sandbox = None  # `open` refuses one
     writes = 0  # nobody will ask
 
     def __init__(self, host: WindowsHost, pty: WindowsPty, directory: Path, log: ByteLog) -> None:
@@ -127,7 +141,7 @@ class WindowsHostedPty:
         """Write a file of the private directory."""
         (self.directory / name).write_bytes(data)
 
-    def get_file(self, name: str) -> bytes | None:
+    async def get_file(self, name: str) -> bytes | None:
         """Read a file of the private directory."""
         path = self.directory / name
         return path.read_bytes() if path.exists() else None
@@ -161,3 +175,8 @@ class WindowsHostedPty:
         """End everything of this terminal."""
         await self._pty.close()
         self._host.forget(self)
+
+
+def _check_directory(path: str) -> None:
+    if not os.path.isdir(path):
+        raise InvalidDirectory(path, "is not a directory" if os.path.lexists(path) else "does not exist")

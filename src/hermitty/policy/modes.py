@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from typing import Final, Literal
 
 from hermitty.config import PolicySettings
+from hermitty.policy.confined import is_confined
 from hermitty.policy.effects import Effect, Finding, Level
 from hermitty.policy.judged import JudgedLine
 from hermitty.policy.places import is_within
@@ -22,7 +23,7 @@ OWN_PLACES: Final = "it changes the settings, rules or records that hermitty goe
 class Run:
     """Run it without a question. `how` says what decided."""
 
-    how: Literal["safe", "rule", "mode"]
+    how: Literal["safe", "rule", "mode", "sandbox"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,8 +52,12 @@ def plan(
     ruling: Ruling,
     taint: str | None = None,
     own_places: Sequence[str] = (),
+    confined_to: str | None = None,
 ) -> Plan:
-    """Choose. `taint` says why names may mean something else in the terminal; `own_places` are what we go by."""
+    """Choose. `taint` says why names may mean something else in the terminal; `own_places` are what we go by.
+
+    `confined_to` is the one directory that a sandbox lets the command write, if there is one that can be relied upon.
+    """
     if settings.mode == "off":
         return Ask(is_block=True, only_once=True) if line.is_blocked else Run("mode")
     if ruling.says is Says.DENY:
@@ -73,6 +78,8 @@ def plan(
         return Run("safe") if settings.auto_approve_safe else Ask(NOT_AUTOMATIC)
     if not settings.confirm_dangerous and line.is_understood and level < Level.CRITICAL:
         return Run("mode")
+    if confined_to is not None and settings.auto_approve_safe and is_confined(line, confined_to):
+        return Run("sandbox")
     if settings.mode == "trust_workspace" and line.is_understood and _stays_inside(line):
         return Run("mode")
     return Ask()

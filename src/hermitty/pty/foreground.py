@@ -67,7 +67,7 @@ def _members(group: int) -> list[int]:
     found: list[int] = []
     leader = read_process(group)
     # The members of a pipeline are children of the same shell, and the first of them leads.
-    frontier = [] if leader is None else [pid for pid in _children(leader.parent) if _group_of(pid) == group] or [group]
+    frontier = [] if leader is None else [pid for pid in children(leader.parent) if _group_of(pid) == group] or [group]
     while frontier and len(found) < _MAX_MEMBERS:
         pid = frontier.pop()
         process = read_process(pid)
@@ -75,7 +75,7 @@ def _members(group: int) -> list[int]:
             continue
         if process.group == group:
             found.append(pid)
-        frontier.extend(_children(pid))
+        frontier.extend(children(pid))
     if found:
         return found
     return [process.pid for process in process_table().values() if process.group == group]
@@ -86,7 +86,8 @@ def _group_of(pid: int) -> int | None:
     return None if process is None else process.group
 
 
-def _children(pid: int) -> list[int]:
+def children(pid: int) -> list[int]:
+    """Return a process's children, where the kernel tells them."""
     found: list[int] = []
     try:
         for thread in os.listdir(f"/proc/{pid}/task"):

@@ -11,8 +11,11 @@ from hermitty.errors import HostUnavailable, InputOverflow
 from hermitty.model import ExitStatus
 from hermitty.pty import processes
 from hermitty.pty.exits import ExitWatch
-from hermitty.pty.spawn import FileAction, spawn
+from hermitty.pty.posix import end_group
+from hermitty.pty.spawn import FileAction, handed_down, spawn
+from hermitty.pty.wrapped import Wrapped
 from hermitty.pty.write_queue import INPUT_LIMIT, WriteQueue
+from hermitty.sandbox.plan import Prepared
 
 _READ_TURN = 64 * 1024
 _KILL_GRACE_S = 2.0
@@ -31,11 +34,15 @@ class PipeProcess:
         cwd: str,
         env: Mapping[str, str],
         stdin: bool,
+        merged: bool = False,
         descriptor_limit: int | None,
         on_output: Callable[[int, bytes], None],
         on_exit: Callable[[ExitStatus], None],
+        sandbox: Prepared | None = None,
     ) -> None:
         self._owner = owner
+        self._since = processes.ticks_now() - 1
+        self._group = None if sandbox is None else sandbox.group
         self._on_output = on_output
         self._on_exit = on_exit
         self._loop = asyncio.get_running_loop()
@@ -45,7 +52,7 @@ class PipeProcess:
         opened: list[int] = []
         try:
             out_read, out_write = _pipe(opened)
-            err_read, err_write = _pipe(opened)
+            err_read, err_write = (-1, out_write) if merged else _pipe(opened)
             in_read, in_write = _pipe(opened) if stdin else (os.open(os.devnull, os.O_RDONLY | os.O_CLOEXEC), -1)
             if not stdin:
                 opened.append(in_read)
@@ -54,20 +61,27 @@ class PipeProcess:
                 (os.POSIX_SPAWN_DUP2, out_write, 1),
                 (os.POSIX_SPAWN_DUP2, err_write, 2),
             ]
+            if sandbox is not None:
+                actions += handed_down(sandbox.descriptors)
             self.pid = spawn(
-                argv,
+                argv if sandbox is None else sandbox.argv,
                 cwd=cwd,
-                env={**env, processes.OWNER_VARIABLE: owner},
+                env={**(env if sandbox is None else sandbox.env), processes.OWNER_VARIABLE: owner},
                 actions=actions,
                 descriptor_limit=descriptor_limit,
+                brand=processes.brand_of(owner),
+                groups=() if self._group is None else self._group.members_files,
             )
+            if sandbox is not None:
+                sandbox.started()
         except OSError as exc:
             _close_all(opened)
             raise HostUnavailable(f"cannot start a process: {exc.strerror or exc}") from exc
         except BaseException:
             _close_all(opened)
             raise
-        _close_all([in_read, out_write, err_write])
+        self._wrapped = Wrapped(self.pid) if sandbox is not None and sandbox.wraps else None
+        _close_all(list({in_read, out_write, err_write}))
         try:
             self._watch = ExitWatch(self.pid, self._process_ended)
         except OSError as exc:
@@ -78,7 +92,7 @@ class PipeProcess:
         if in_write >= 0:
             os.set_blocking(in_write, False)
             self._input = WriteQueue(in_write)
-        for descriptor, stream in ((out_read, 1), (err_read, 2)):
+        for descriptor, stream in ((out_read, 1), (err_read, 2))[: 1 if merged else 2]:
             os.set_blocking(descriptor, False)
             self._readers[descriptor] = stream
             self._loop.add_reader(descriptor, self._readable, descriptor)
@@ -96,12 +110,25 @@ class PipeProcess:
         if self._input is not None:
             self._input.finish()
 
+    def pause_reading(self) -> None:
+        """Let the process wait, once its pipes are full: whoever is told its output cannot take more."""
+        for descriptor in self._readers:
+            self._loop.remove_reader(descriptor)
+
+    def resume_reading(self) -> None:
+        """Go on reading."""
+        for descriptor in self._readers:
+            self._loop.add_reader(descriptor, self._readable, descriptor)
+
     def signal(self, number: int) -> int:
         """Signal the process and everything it started."""
         table = processes.process_table()
-        mine = processes.belongs_to(table, self.pid, self._owner, root_ended=self._ended.is_set())
-        if not self._ended.is_set() and self.pid in table:
+        ended = self._ended.is_set()
+        mine = processes.belongs_to(table, self.pid, self._owner, root_ended=ended, since=self._since)
+        if not ended and self.pid in table:
             mine.add(self.pid)
+        if self._wrapped is not None and number != signal.SIGKILL:
+            mine -= self._wrapped.around()
         return processes.send(table, mine, number)
 
     async def close(self) -> None:
@@ -115,6 +142,10 @@ class PipeProcess:
         if self._input is not None:
             self._input.close()
         self._watch.close()
+        if self._group is not None:
+            await end_group(self._group, deadline)
+        if self._wrapped is not None:
+            self._wrapped.close()
 
     def _readable(self, descriptor: int) -> None:
         try:

@@ -14,8 +14,11 @@ from hermitty.errors import HostUnavailable, InputOverflow
 from hermitty.model import ExitStatus, Size, TerminalId
 from hermitty.pty import foreground, processes
 from hermitty.pty.exits import ExitWatch
-from hermitty.pty.spawn import open_terminal_actions, spawn
+from hermitty.pty.spawn import handed_down, open_terminal_actions, spawn
+from hermitty.pty.wrapped import Wrapped
 from hermitty.pty.write_queue import INPUT_LIMIT, WriteQueue
+from hermitty.sandbox.groups import Group
+from hermitty.sandbox.plan import Prepared
 
 # One wake-up takes at most this much, so that a flood in one terminal does not starve the others.
 READ_TURN = 64 * 1024
@@ -44,9 +47,12 @@ class PosixPty:
         descriptor_limit: int | None,
         on_output: Callable[[bytes], None],
         on_exit: Callable[[ExitStatus], None],
+        sandbox: Prepared | None = None,
     ) -> None:
         self._terminal = terminal
         self._owner = owner
+        self._since = processes.ticks_now() - 1
+        self._group = None if sandbox is None else sandbox.group
         self._on_output = on_output
         self._on_exit = on_exit
         self._loop = asyncio.get_running_loop()
@@ -61,18 +67,28 @@ class PosixPty:
             self._path = os.ttyname(slave)
             self._device = os.fstat(slave).st_rdev
             self.pid = spawn(
-                argv,
+                argv if sandbox is None else sandbox.argv,
                 cwd=cwd,
-                env={**env, processes.OWNER_VARIABLE: owner},
-                actions=open_terminal_actions(self._path),
+                env={**(env if sandbox is None else sandbox.env), processes.OWNER_VARIABLE: owner},
+                actions=[
+                    *open_terminal_actions(self._path),
+                    *handed_down({} if sandbox is None else sandbox.descriptors),
+                ],
                 descriptor_limit=descriptor_limit,
+                brand=processes.brand_of(owner),
+                groups=() if self._group is None else self._group.members_files,
             )
         except BaseException:
             os.close(self._master)
+            if sandbox is not None:
+                sandbox.abandon()
             raise
         finally:
             # Kept open until the child has it open too: a master without any slave reads as an error.
             os.close(slave)
+        if sandbox is not None:
+            sandbox.started()
+        self._wrapped = Wrapped(self.pid) if sandbox is not None and sandbox.wraps else None
         os.set_blocking(self._master, False)
         self._input = WriteQueue(self._master)
         try:
@@ -80,6 +96,8 @@ class PosixPty:
         except OSError as exc:
             processes.end_unwatched(self.pid)
             os.close(self._master)
+            if sandbox is not None:
+                sandbox.abandon()
             raise HostUnavailable(_why_no_pty(exc)) from exc
         self._reading = True
         self._paused = False
@@ -133,16 +151,21 @@ class PosixPty:
         if self._master >= 0:
             _set_size(self._master, size)
 
+    @property
+    def shell_pid(self) -> int:
+        """Return the process of the shell: in a sandbox it is not the one that was started."""
+        return self.pid if self._wrapped is None else self._wrapped.find() or self.pid
+
     def remember_program(self) -> None:
         """Note what the shell's process runs, to notice when `exec` replaces it."""
-        self._program = foreground.command_line(self.pid)
+        self._program = foreground.command_line(self.shell_pid)
 
     @property
     def is_replaced(self) -> bool:
         """Tell whether the shell's process runs another program than when it was remembered."""
         if self._program is None or self._ended.is_set():
             return False
-        return foreground.command_line(self.pid) not in (self._program, None, b"")
+        return foreground.command_line(self.shell_pid) not in (self._program, None, b"")
 
     def modes(self) -> tuple[bool, bool]:
         """Return (echo, canonical)."""
@@ -171,7 +194,7 @@ class PosixPty:
     def signal_since(self, mark: int, number: int) -> int:
         """Signal every process of this terminal that started at or after `mark`."""
         table = processes.process_table()
-        mine = self._mine(table)
+        mine = self._mine(table) - self._around()
         return processes.send(table, [pid for pid in mine if table[pid].started >= mark], number)
 
     async def close(self) -> None:
@@ -185,21 +208,30 @@ class PosixPty:
         mine = self._mine(table)
         if not self._ended.is_set():
             mine.add(self.pid)
-            # An interactive bash ignores SIGTERM, but SIGHUP tells it that its terminal is gone, and it exits.
-            processes.send(table, mine, signal.SIGHUP)
+            # An interactive bash ignores SIGTERM, but SIGHUP tells it that its terminal is gone, and it exits. What is
+            # around it in a sandbox would die of it, and everything inside at once.
+            processes.send(table, mine - self._around(), signal.SIGHUP)
             with contextlib.suppress(TimeoutError):
                 async with asyncio.timeout(_HANGUP_GRACE_S):
                     await self._ended.wait()
         if mine:
             await self._kill({pid: table[pid] for pid in mine if pid in table})
+        if self._group is not None:
+            await end_group(self._group, self._loop.time() + _KILL_GRACE_S)
         self._watch.close()
+        if self._wrapped is not None:
+            self._wrapped.close()
         # Somebody else may have closed it in the meantime.
         master, self._master = self._master, -1
         if master >= 0:
             os.close(master)
 
     def _mine(self, table: processes.ProcessTable) -> set[int]:
-        return processes.belongs_to(table, self.pid, self._owner, root_ended=self._ended.is_set())
+        ended = self._ended.is_set()
+        return processes.belongs_to(table, self.pid, self._owner, root_ended=ended, since=self._since)
+
+    def _around(self) -> set[int]:
+        return set() if self._wrapped is None else self._wrapped.around()
 
     async def _kill(self, known: dict[int, processes.ProcessInfo]) -> None:
         """Kill known processes, and those that belong to the terminal, until nothing is left.
@@ -247,7 +279,7 @@ class PosixPty:
                 self._loop.remove_reader(self._master)
 
     def _shell_ended(self, status: ExitStatus) -> None:
-        self._status = status
+        self._status = status if self._wrapped is None else self._wrapped.exact(status)
         self._ended.set()
         self._tell_exit()
 
@@ -261,6 +293,15 @@ class PosixPty:
         self._stop_reading()
         status, self._status = self._status, None
         self._on_exit(status)
+
+
+async def end_group(group: Group, deadline: float) -> None:
+    """Kill whoever is still in a control group, and remove it; what cannot be removed is left to the next host."""
+    while not group.remove():
+        group.kill()
+        if asyncio.get_running_loop().time() > deadline:
+            return
+        await asyncio.sleep(0.002)  # nothing tells when the last one has left
 
 
 def _set_size(descriptor: int, size: Size) -> None:

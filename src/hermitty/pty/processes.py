@@ -1,13 +1,16 @@
 """Which processes there are, and which of them belong to a terminal.
 
-Children are found by parentage, by session, and by a variable in their environment: a program that made a session of
-its own and lost its parent (`setsid`, double fork) still carries the variable. Only one that also cleared its
-environment escapes; that takes a control group or a process-id namespace to prevent.
+Children are found by parentage, by session, by a variable in their environment, and on Linux by a brand: a number in a
+resource limit that the kernel hands down to every child and otherwise ignores (RLIMIT_LOCKS). A program that made a
+session of its own, lost its parent and cleared its environment still carries the brand. Only one that changes that very
+limit escapes; control groups and process namespaces, which sandboxes use, hold it too.
 """
 
 import asyncio
 import contextlib
+import hashlib
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -17,6 +20,10 @@ from dataclasses import dataclass
 from pathlib import Path
 
 OWNER_VARIABLE = "HERMITTY_OWNER"
+
+# The line of /proc/PID/limits: soft and hard limit.
+_BRAND_LINE = re.compile(rb"^Max file locks +(\d+) +(\d+) ", re.MULTILINE)
+_BRAND_OF_NAME_BITS = 31
 
 _PROC = Path("/proc")
 HAS_PROC = sys.platform == "linux" and _PROC.joinpath("self/stat").exists()
@@ -64,6 +71,7 @@ class ProcessTable(dict[int, ProcessInfo]):
     def __init__(self, processes: Iterable[ProcessInfo]) -> None:
         super().__init__((process.pid, process) for process in processes)
         self._owners: dict[int, bytes | None] = {}
+        self._brands: dict[int, int | None] = {}
         self.children: dict[int, list[int]] = {}
         for process in self.values():
             self.children.setdefault(process.parent, []).append(process.pid)
@@ -73,6 +81,12 @@ class ProcessTable(dict[int, ProcessInfo]):
         if pid not in self._owners:
             self._owners[pid] = _owner(pid)
         return self._owners[pid]
+
+    def brand(self, pid: int) -> int | None:
+        """Return the number that a process was branded with, or inherited."""
+        if pid not in self._brands:
+            self._brands[pid] = _brand(pid)
+        return self._brands[pid]
 
 
 def process_table() -> ProcessTable:
@@ -120,8 +134,32 @@ def _elapsed_seconds(text: str) -> int:
     return seconds + int(days or 0) * 86_400
 
 
-def belongs_to(table: ProcessTable, root: int, owner: str, *, root_ended: bool) -> set[int]:
+def brand_of(owner: str) -> int | None:
+    """Return the brand of an owner (`token.name`), in which that of the token can be recognised; None without /proc."""
+    if not HAS_PROC:
+        return None
+    token, _, name = owner.partition(".")
+    return brand_of_token(token) << _BRAND_OF_NAME_BITS | _digest(name) >> 1
+
+
+def brand_of_token(token: str) -> int:
+    """Return the part of a brand that all processes of one host have."""
+    return _digest(token) >> 1 | 1 << 30
+
+
+def is_branded(brand: int | None, token: str) -> bool:
+    """Tell whether a brand is one of a host's."""
+    return brand is not None and brand >> _BRAND_OF_NAME_BITS == brand_of_token(token)
+
+
+def _digest(text: str) -> int:
+    return int.from_bytes(hashlib.sha256(text.encode()).digest()[:4], "big")
+
+
+def belongs_to(table: ProcessTable, root: int, owner: str, *, root_ended: bool, since: int = 0) -> set[int]:
     """Return the processes started from `root`, without itself: descendants, its session, and marked orphans.
+
+    None of them started before `since`, which spares looking closely at those that did.
 
     The id of a root that ended, and was waited for, may have gone to a stranger: his children and session are his.
     """
@@ -140,11 +178,25 @@ def belongs_to(table: ProcessTable, root: int, owner: str, *, root_ended: bool) 
         # A session that has members keeps its number from being given away.
         add([process.pid for process in table.values() if process.session == root])
     mark = owner.encode()
-    for pid in table:
-        if pid not in found and table.owner(pid) == mark:
+    brand = brand_of(owner)
+    for pid, process in table.items():
+        if pid in found or pid == root or process.started < since:
+            continue
+        if table.owner(pid) == mark or (brand is not None and table.brand(pid) == brand):
             add([pid])
     found.discard(root)
     return found
+
+
+def _brand(pid: int) -> int | None:
+    if not HAS_PROC:
+        return None
+    try:
+        limits = _PROC.joinpath(str(pid), "limits").read_bytes()
+    except OSError:
+        return None
+    found = _BRAND_LINE.search(limits)
+    return int(found[2]) if found else None
 
 
 def _owner(pid: int) -> bytes | None:

@@ -11,8 +11,15 @@ from collections.abc import Mapping, Sequence
 
 from hermitty.errors import HostUnavailable
 
-# "cd" keeps the path as it was given, symbolic links included, and hands it on in PWD.
-_ENTER = 'cd -- "$1" && { [ -z "$2" ] || ulimit -Sn "$2"; } && shift 2 && exec "$@"'
+# "cd" keeps the path as it was given, symbolic links included, and hands it on in PWD. The brand (see `processes`) is a
+# limit that shells name differently, and that may not be raised. Whoever cannot join its control groups does not start.
+_MOST_GROUPS = 4
+_ENTER = (
+    'cd -- "$1" && { [ -z "$2" ] || ulimit -Sn "$2"; } && '
+    '{ [ -z "$3" ] || ulimit -w "$3" 2>/dev/null || ulimit -x "$3" 2>/dev/null || :; } && '
+    + "".join(f'{{ [ -z "${{{4 + each}}}" ] || echo 0 >"${{{4 + each}}}"; }} && ' for each in range(_MOST_GROUPS))
+    + f'shift {3 + _MOST_GROUPS} && exec "$@"'
+)
 
 # What this process ignores or blocks must not reach the child: Python ignores SIGPIPE, job runners block SIGINT.
 _DEFAULT_SIGNALS = signal.valid_signals() - {signal.SIGKILL, signal.SIGSTOP}
@@ -27,15 +34,24 @@ def spawn(
     env: Mapping[str, str],
     actions: Sequence[FileAction],
     descriptor_limit: int | None = None,
+    brand: int | None = None,
+    groups: Sequence[str] = (),
 ) -> int:
-    """Start a program in its own session and return its process id. Descriptors of ours are not inherited."""
+    """Start a program in its own session and return its process id. Descriptors of ours are not inherited.
+
+    `groups` are files of control groups that it joins first, four at most.
+    """
     limit = str(descriptor_limit) if descriptor_limit else ""
+    joined = [*groups, *[""] * (_MOST_GROUPS - len(groups))]
+    # What an action makes is the child's own, whatever had that number here.
+    made = {action[-1] if action[0] == os.POSIX_SPAWN_DUP2 else action[1] for action in actions}
     try:
+        closes = [(os.POSIX_SPAWN_CLOSE, number) for number in inherited_descriptors() if number not in made]
         return os.posix_spawn(
             "/bin/sh",
-            ["/bin/sh", "-c", _ENTER, "sh", cwd, limit, *argv],
+            ["/bin/sh", "-c", _ENTER, "sh", cwd, limit, str(brand or ""), *joined, *argv],
             env,
-            file_actions=[*actions, *((os.POSIX_SPAWN_CLOSE, number) for number in inherited_descriptors())],
+            file_actions=[*actions, *closes],
             setsid=True,
             setsigmask=(),
             setsigdef=_DEFAULT_SIGNALS,
@@ -53,6 +69,11 @@ def inherited_descriptors() -> tuple[int, ...]:
             if descriptor > 2 and os.get_inheritable(descriptor):
                 found.append(descriptor)
     return tuple(found)
+
+
+def handed_down(descriptors: Mapping[int, int]) -> list[FileAction]:
+    """Return the actions that give a child descriptors of ours, by the numbers it knows them by."""
+    return [(os.POSIX_SPAWN_DUP2, ours, number) for number, ours in descriptors.items()]
 
 
 def open_terminal_actions(path: str) -> list[FileAction]:

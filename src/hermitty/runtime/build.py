@@ -9,6 +9,7 @@ from hermitty.events import Event
 from hermitty.host.base import Host
 from hermitty.model import Size
 from hermitty.runtime.artifacts import ArtifactStore
+from hermitty.runtime.confining import own_places
 from hermitty.runtime.history.writer import History
 from hermitty.runtime.places import find_places
 from hermitty.runtime.runtime import Runtime
@@ -73,6 +74,7 @@ def build_runtime(
         make_gate=make_gate,
         survival=survival,
         recordings=recordings,
+        hide=own_places(str(places.config_file), str(places.state)),
     )
 
 

@@ -3,6 +3,7 @@
 from collections.abc import Callable
 
 from hermitty.config import Settings
+from hermitty.host.base import Host
 from hermitty.host.daemon import DaemonOptions
 from hermitty.host.starter import connect
 from hermitty.runtime.build import build_runtime
@@ -22,8 +23,12 @@ async def open_durable(
     Raises HostBusy when another process uses it. `Runtime.leave` lets go of it, and everything goes on; `close` ends
     every terminal. Nobody is trusted: questions wait for an answer as long as the settings say.
     """
+    return await open_on(await connect(make_private(find_places().state), options=options), settings)
+
+
+async def open_on(host: Host, settings: Settings | Callable[[], Settings] | None = None) -> Runtime:
+    """Make a runtime on a host whose terminals outlive this process, and go on with what is there."""
     places = find_places()
-    host = await connect(make_private(places.state), options=options)
     try:
         current = SettingsSource().current if settings is None else settings
         recordings = Recordings(places, lambda: (current if isinstance(current, Settings) else current()).recording)

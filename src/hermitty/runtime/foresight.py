@@ -26,9 +26,11 @@ def foresee(runtime: "Runtime", wanted: RunRequest, *, terminal_id: str | None =
     if terminal_id is not None:
         terminal = runtime.terminal(terminal_id)
         cwd, shell = terminal.cwd or runtime._registry.path(".", None), terminal.shell
+        confined_to = runtime.confining.trusted_root(terminal)
     else:
         cwd = runtime._registry.path(runtime._runner.directory(wanted), wanted.session)
         shell = runtime._registry.shell(wanted.shell)
+        confined_to = None  # which terminal it gets is not known yet; at worst there is a question too many
     command = wanted.command if isinstance(wanted.command, str) else tuple(wanted.command)
     request = Request(
         command,
@@ -37,6 +39,7 @@ def foresee(runtime: "Runtime", wanted: RunRequest, *, terminal_id: str | None =
         wanted.root(cwd),
         session=wanted.session,
         terminal=terminal_id,
+        confined_to=confined_to,
     )
     return question_of(runtime.gate, request, dict(wanted.env) or None)
 
@@ -47,7 +50,7 @@ def question_of(gate: "Gate", request: Request, env: dict[str, str] | None = Non
     decision, line = gate._examined(request, env)
     ruling = gate.rules.rules(session=request.session, workspace=request.workspace).judge(line, gate._clock())
     taint = gate.taints.of(request.terminal) if request.terminal is not None else None
-    chosen = plan(settings, line, decision.level, ruling, taint, gate._own_places)
+    chosen = plan(settings, line, decision.level, ruling, taint, gate._own_places, request.confined_to)
     if not isinstance(chosen, Ask):
         return None
     decision = decision if settings.mode == "off" else ruled(decision, ruling)

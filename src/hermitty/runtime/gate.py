@@ -50,11 +50,11 @@ _HOW_TO_ALLOW = (
 
 @dataclass(frozen=True, slots=True)
 class Permit:
-    """Leave to run one command, as it was judged. `how` says what decided: safe, rule, mode, answer or caller."""
+    """Leave to run one command, as it was judged. `how` says what decided."""
 
     command: str
     decision: Decision
-    how: Literal["safe", "rule", "mode", "answer", "caller"]
+    how: Literal["safe", "rule", "mode", "sandbox", "answer", "caller"]
     request: "Request"
     question: str | None = None
     by: str | None = None
@@ -73,6 +73,7 @@ class Request:
     session: str | None = None
     terminal: str | None = None
     origin: str = "agent"
+    confined_to: str | None = None  # the directory that a sandbox keeps it in, if that can be relied upon
 
     @property
     def line(self) -> str:
@@ -161,6 +162,7 @@ class Gate:
         origin: str = "agent",
         watch: "Watch | None" = None,
         again: Question | None = None,
+        confined_to: str | None = None,
     ) -> Permit:
         """Return a permit, or raise CommandDenied, ApprovalTimeout (one of these) or CommandSkipped.
 
@@ -169,12 +171,12 @@ class Gate:
         an earlier process asked is asked `again`, under its own name, and for the rest of its time.
         """
         words = command if isinstance(command, str) else tuple(command)
-        request = Request(words, canonical_shell(shell), cwd, workspace, home, session, terminal, origin)
+        request = Request(words, canonical_shell(shell), cwd, workspace, home, session, terminal, origin, confined_to)
         settings = self._settings()
         decision, line = self._examined(request, env)
         ruling = self.rules.rules(session=session, workspace=workspace).judge(line, self._clock())
         taint = self.taints.of(terminal) if terminal is not None else None
-        chosen = plan(settings, line, decision.level, ruling, taint, self._own_places)
+        chosen = plan(settings, line, decision.level, ruling, taint, self._own_places, confined_to)
         # In mode off nobody asked for the rules.
         decision = decision if settings.mode == "off" else ruled(decision, ruling)
         match chosen:

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 from hermitty.config import Settings
 from hermitty.engine.command import Command
 from hermitty.engine.terminal import Terminal
+from hermitty.runtime.confining import Confining
 from hermitty.runtime.requests import RunRequest
 
 if TYPE_CHECKING:
@@ -27,8 +28,10 @@ class Permits:
         settings: Callable[[], Settings],
         make_gate: "Callable[[], Gate]",
         questions: "KeptQuestions | None" = None,
+        confining: Confining | None = None,
     ) -> None:
         self._settings = settings
+        self._confining = confining or Confining(settings)
         self._make_gate = make_gate
         self._questions = questions
         self._gate: Gate | None = None
@@ -41,11 +44,19 @@ class Permits:
         return self._gate
 
     async def ask(
-        self, request: RunRequest, *, cwd: str, shell: str | None, terminal: Terminal | None = None
+        self,
+        request: RunRequest,
+        *,
+        cwd: str,
+        shell: str | None,
+        terminal: Terminal | None = None,
+        confined_to: str | None = None,
     ) -> "Permit | None":
         """Return leave to run a request there; None without a policy. Raises CommandDenied or CommandSkipped."""
         if self._settings().policy.mode == "off":
             return None
+        if terminal is not None:
+            confined_to = self._confining.trusted_root(terminal)
         return await self.gate.check(
             request.command,
             shell=os.path.basename(shell or "sh"),
@@ -56,6 +67,7 @@ class Permits:
             terminal=terminal.id if terminal is not None else None,
             watch=self._watch(request, terminal),
             again=self._questions.again(request) if self._questions is not None else None,
+            confined_to=confined_to,
         )
 
     def _watch(self, request: RunRequest, terminal: Terminal | None) -> "_Watch | None":
@@ -67,7 +79,8 @@ class Permits:
         """Ask once more for a terminal in which names may mean something else than they did for the first question."""
         if permit is None:
             return None
-        if permit.how == "answer" or self.gate.taints.of(terminal.id) is None:
+        is_as_foreseen = permit.how != "sandbox" or self._confining.trusted_root(terminal) is not None
+        if permit.how == "answer" or (self.gate.taints.of(terminal.id) is None and is_as_foreseen):
             self.gate.entered(permit, terminal.id)
             return permit
         cwd = terminal.cwd or permit.request.cwd or "/"

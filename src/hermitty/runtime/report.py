@@ -109,7 +109,9 @@ def _heading(item: ReportItem, state: str) -> str:
 
 
 def _where(item: ReportItem) -> str:
-    return f"Id: `{item.terminal.id}`. Working directory: {code_span(item.terminal.cwd or '(not known)')}"
+    where = f"Id: `{item.terminal.id}`. Working directory: {code_span(item.terminal.cwd or '(not known)')}"
+    effective = item.terminal.sandbox_effective
+    return where if effective is None else f"{where}. Sandbox: {effective.summary}"
 
 
 def _ending(state: State, exit_code: int | None) -> str:

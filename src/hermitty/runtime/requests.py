@@ -10,6 +10,7 @@ from hermitty.engine.terminal import checked_line
 from hermitty.errors import InvalidRequest
 from hermitty.host.base import Stream
 from hermitty.model import CommandId, ProviderName, checked_command_id, checked_time, is_encodable
+from hermitty.sandbox.spec import Sandbox
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,6 +29,8 @@ class RunRequest:
     answers: Sequence[Answer] = ()
     on_output: Callable[[Stream, bytes], None] | None = None
     command_id: str | None = None
+    sandbox: Sandbox | None = None
+    merged: bool = False
 
     def root(self, cwd: str) -> str | None:
         """Return the root of the project: the workspace if it is named by a path, else the directory."""
@@ -45,6 +48,8 @@ class RunRequest:
         is_piped = self.provider == "pipe" or not isinstance(self.command, str)
         if self.on_output is not None and not is_piped:
             raise InvalidRequest("on_output is for the pipe provider; a terminal's command has a handle with events()")
+        if self.merged and not is_piped:
+            raise InvalidRequest("merged is for the pipe provider; a terminal has one output")
         if self.answers and is_piped:
             raise InvalidRequest("prompts can be answered in a terminal only; use the pty provider")
         checked_time("wait_s", self.wait_s)

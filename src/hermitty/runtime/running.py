@@ -19,11 +19,14 @@ from hermitty.host.base import Host, Stream
 from hermitty.model import CommandId, CommandResult, State
 from hermitty.runtime.artifacts import ArtifactStore
 from hermitty.runtime.commands import Commands
+from hermitty.runtime.confining import Confining
 from hermitty.runtime.history.entry import HistoryEntry, entry_of_result
 from hermitty.runtime.permits import Permits, decided
 from hermitty.runtime.requests import RunRequest, checked_env
 from hermitty.runtime.silence import silence_note
 from hermitty.runtime.tracks import Tracks
+from hermitty.sandbox.layout import within
+from hermitty.sandbox.spec import Confinement
 
 if TYPE_CHECKING:
     from hermitty.runtime.artifact_writer import ArtifactWriter
@@ -48,7 +51,9 @@ class Runner:
         record: Callable[[HistoryEntry], object],
         permits: Permits,
         commands: Commands,
+        confining: Confining,
     ) -> None:
+        self._confining = confining
         self._host = host
         self._registry = registry
         self._tracks = tracks
@@ -76,17 +81,18 @@ class Runner:
         """Run a command where it fits best. Cancelling kills it."""
         request.check()
         settings = self.settings()
-        permit = await self._permit(request)
+        order = self.confinement(request)
+        permit = await self._permit(request, order)
         why = None
         if request.provider == "pty" and isinstance(request.command, str):
             if settings.terminal.shell_integration_disabled:
                 why = "the shell integration is switched off; run without a terminal"
             else:
-                with await self._acquire(request) as lease:
+                with await self._acquire(request, order) as lease:
                     if lease.terminal.takes_commands:
                         return await self._run_leased(lease.terminal, request, settings, permit)
                 why = await self._give_up(lease.terminal)
-        return await self._run_piped(request, settings, request.wait(settings), why)
+        return await self._run_piped(request, settings, request.wait(settings), why, order)
 
     async def run_in(self, terminal: Terminal, request: RunRequest) -> CommandResult:
         """Run a command in a given terminal."""
@@ -109,15 +115,16 @@ class Runner:
         """Run a command in a terminal of its own, which is gone afterwards, whatever happens."""
         request.check()
         settings = self.settings()
-        permit = await self._permit(request)
+        order = self.confinement(request)
+        permit = await self._permit(request, order)
         limit_s = settings.tools.wait_temporary_s if request.wait_s is None else request.wait_s
-        async with self._temporary(request) as terminal:
+        async with self._temporary(request, order) as terminal:
             if terminal.takes_commands:
                 return await self._run_briefly(terminal, request, limit_s, permit)
             why = await self._give_up(terminal)
         # The wait is not over before the command is: killing it takes a moment.
         graces_s = settings.run.interrupt_grace_s + settings.run.terminate_grace_s + _KILLED_GRACE_S
-        return await self._run_piped(replace(request, kill_after_s=limit_s), settings, limit_s + graces_s, why)
+        return await self._run_piped(replace(request, kill_after_s=limit_s), settings, limit_s + graces_s, why, order)
 
     async def run_batch(self, requests: Sequence[RunRequest], *, stop_on_error: bool) -> list[CommandResult]:
         """Run commands one after the other in one terminal; the first request says which. One result each.
@@ -128,17 +135,18 @@ class Runner:
             request.check()
         results: list[CommandResult] = []
         why = None
-        with await self._acquire(requests[0]) as lease:
+        order = self.confinement(requests[0])
+        with await self._acquire(requests[0], order) as lease:
             terminal = lease.terminal
             if not terminal.takes_commands:
                 why = await self._give_up(terminal)
             for request in requests:
                 settings = self.settings()
-                permit = await self._permit(request)
+                permit = await self._permit(request, order)
                 if why is None:
                     result = await self._run_leased(terminal, request, settings, permit)
                 else:
-                    result = await self._run_piped(request, settings, request.wait(settings), why)
+                    result = await self._run_piped(request, settings, request.wait(settings), why, order)
                 results.append(result)
                 failed = result.state is not State.DONE or result.exit_code != 0
                 is_gone = why is None and not terminal.is_open
@@ -151,24 +159,36 @@ class Runner:
         await asyncio.gather(*(process.close() for process in self._processes))
         await asyncio.gather(*self._followers)
 
-    async def _permit(self, request: RunRequest) -> "Permit | None":
+    def confinement(self, request: RunRequest) -> Confinement | None:
+        """Return the sandbox of a request: around its workspace, or else where its session began, or its directory."""
+        cwd = self._registry.path(self.directory(request), request.session)
+        root = request.root(cwd) or cwd
+        if request.workspace is None and request.session is not None:
+            began = self._registry.session_root(request.session)
+            root = began if began is not None and within(cwd, began) else root
+        return self._confining.order(request.sandbox, root=root)
+
+    async def _permit(self, request: RunRequest, order: Confinement | None = None) -> "Permit | None":
         """Ask for leave, once it is clear that the request can be carried out at all."""
         cwd = self._registry.path(self.directory(request), request.session)
-        self._host.check_directory(cwd)
+        host = await self._host.at(request.workspace)
+        await host.check_directory(cwd)
         shell = None
         if isinstance(request.command, str):
-            shell = self._registry.shell(request.shell)
+            shell = await self._registry.find_shell(request.shell, request.workspace)
         else:
-            checked_argv(self._host, request.command, cwd)
-        return await self._permits.ask(request, cwd=cwd, shell=shell)
+            await checked_argv(host, request.command, cwd)
+        confined_to = await self._confining.foreseen(order, host)
+        return await self._permits.ask(request, cwd=cwd, shell=shell, confined_to=confined_to)
 
-    async def _acquire(self, request: RunRequest) -> Lease:
+    async def _acquire(self, request: RunRequest, order: Confinement | None) -> Lease:
         return await self._registry.acquire(
             self.directory(request),
             session=request.session,
             workspace=request.workspace,
             shell=request.shell,
             env=checked_env(request.env),
+            sandbox=order,
         )
 
     def directory(self, request: RunRequest) -> str | os.PathLike[str]:
@@ -179,7 +199,7 @@ class Runner:
         return of_session or "."
 
     @contextlib.asynccontextmanager
-    async def _temporary(self, request: RunRequest) -> AsyncIterator[Terminal]:
+    async def _temporary(self, request: RunRequest, order: Confinement | None) -> AsyncIterator[Terminal]:
         lease = await self._registry.open(
             self.directory(request),
             session=request.session,
@@ -187,6 +207,7 @@ class Runner:
             shell=request.shell,
             env=checked_env(request.env),
             keep=True,
+            sandbox=order,
         )
         try:
             yield lease.terminal
@@ -255,20 +276,27 @@ class Runner:
             raise
 
     async def _run_piped(
-        self, request: RunRequest, settings: Settings, wait_s: float | None, why: str | None
+        self,
+        request: RunRequest,
+        settings: Settings,
+        wait_s: float | None,
+        why: str | None,
+        order: Confinement | None = None,
     ) -> CommandResult:
         """Run without a terminal; `why` says why there is none although somebody asked for it."""
         directory = self._registry.path(self.directory(request), request.session)
         piped = _Piped(request, self._artifacts, time.time(), directory)
         process = await start_process(
-            self._host,
+            await self._host.at(request.workspace),
             request.command,
             cwd=directory,
             shell=request.shell,
             env=checked_env(request.env),
             settings=settings,
+            merged=request.merged,
             listener=piped.output,
             command_id=request.id,
+            sandbox=order,
         )
         self._processes.add(process)
         self._commands.add(process, session=request.session, workspace=request.workspace)

@@ -4,10 +4,10 @@ import asyncio
 import contextlib
 import os
 import time
-from collections.abc import AsyncIterator, Callable, Mapping, Sequence
+from collections.abc import AsyncIterator, Callable, Coroutine, Mapping, Sequence
 from dataclasses import replace
 from types import TracebackType
-from typing import TYPE_CHECKING, Self
+from typing import TYPE_CHECKING, Any, Self
 
 from hermitty.config import Settings
 from hermitty.engine.command import Command
@@ -23,6 +23,7 @@ from hermitty.output.context import DEFAULT_TAIL
 from hermitty.output.pages import Page
 from hermitty.runtime.artifacts import ArtifactStore, SearchResult
 from hermitty.runtime.commands import Commands, Known
+from hermitty.runtime.confining import Confining
 from hermitty.runtime.explanation import Explanation, explain
 from hermitty.runtime.history.entry import HistoryPage, HistoryQuery, entry_of_result
 from hermitty.runtime.history.recorder import HistoryRecorder
@@ -34,9 +35,10 @@ from hermitty.runtime.report import ReportItem, cool_down, write_report
 from hermitty.runtime.requests import RunRequest, checked_env
 from hermitty.runtime.running import Runner
 from hermitty.runtime.silence import SilenceWatch, silence_of
-from hermitty.runtime.subscribers import Subscribers
 from hermitty.runtime.tracks import Tracks
+from hermitty.sandbox.spec import Sandbox
 from hermitty.shell.environment import Difference, difference
+from hermitty.subscribers import Subscribers
 from hermitty.vt.screen import Screen
 
 if TYPE_CHECKING:
@@ -66,9 +68,11 @@ class Runtime:
         make_gate: "Callable[[Callable[[Event], None], Callable[[str, str], None]], Gate]",
         survival: "Survival | None" = None,
         recordings: "Recordings | None" = None,
+        hide: Sequence[str] = (),
     ) -> None:
         self.artifacts = artifacts
         self.recordings = recordings
+        self.node_states: Callable[[], Mapping[str, int]] | None = None  # of a cluster: how many nodes are how
         self._host = host
         self._current_settings = settings
         self._history = history
@@ -89,10 +93,12 @@ class Runtime:
         self._registry = Registry(
             opener, self.settings.reuse, emit=self._publish, directories=survival.sessions if survival else None
         )
+        self.confining = Confining(settings, hide)
         self._permits = Permits(
             settings,
             lambda: make_gate(self._subscribers.publish, self._registry.taint),
             survival.questions if survival else None,
+            self.confining,
         )
         # Only where people watch.
         self._prompts = PromptWatch(self._tell_prompt) if survival is not None else None
@@ -100,7 +106,15 @@ class Runtime:
         if recordings is not None:
             self.subscribe(recordings.on_event)
         self._runner = Runner(
-            host, self._registry, self._tracks, settings, artifacts, history.record, self._permits, self._commands
+            host,
+            self._registry,
+            self._tracks,
+            settings,
+            artifacts,
+            history.record,
+            self._permits,
+            self._commands,
+            self.confining,
         )
         self._closed = False
 
@@ -134,19 +148,25 @@ class Runtime:
         kill_after_s: float | None = None,
         answers: Sequence[Answer] = (),
         on_output: Callable[[Stream, bytes], None] | None = None,
+        merged: bool = False,
         command_id: str | None = None,
+        sandbox: Sandbox | str | Mapping[str, object] | None = None,
     ) -> CommandResult:
         """Run a command and return its result; after `wait_s` it goes on in the background, state `running`.
 
         A terminal is reused where one fits, in the session's own directory unless `cwd` says otherwise. A list of
         words runs that program with exactly these arguments, without a shell (provider `pipe`); `on_output` is called
-        with what it writes to `stdout` and `stderr`. Cancelling kills the command. The id that the command is to have
-        can be chosen: `c_` and 16 random digits of 0-9a-f.
+        with what it writes to `stdout` and `stderr`, or with all of it as `stdout`, in the order in which it was
+        written, if they are `merged`. Cancelling kills the command. The id that the command is to have
+        can be chosen: `c_` and 16 random digits of 0-9a-f. A sandbox confines the terminal, which then is only reused
+        for commands with an equal one; raises SandboxUnavailable or SandboxRefused when it cannot be had.
         """
         self._check_open()
         request = RunRequest(
             *(command, cwd, session, workspace, shell, provider, env or {}, wait_s, kill_after_s, answers, on_output),
             command_id=command_id,
+            sandbox=Sandbox.parse(sandbox),
+            merged=merged,
         )
         return await self._runner.run(request)
 
@@ -198,10 +218,14 @@ class Runtime:
         env: Mapping[str, str] | None = None,
         wait_s: float | None = None,
         answers: Sequence[Answer] = (),
+        sandbox: Sandbox | str | Mapping[str, object] | None = None,
     ) -> CommandResult:
         """Run a command in a terminal of its own, which is gone afterwards. After `wait_s` the command is killed."""
         self._check_open()
-        request = RunRequest(command, cwd, session, workspace, shell, "pty", env or {}, wait_s, None, answers)
+        request = RunRequest(
+            *(command, cwd, session, workspace, shell, "pty", env or {}, wait_s, None, answers),
+            sandbox=Sandbox.parse(sandbox),
+        )
         return await self._runner.run_temporary(request)
 
     async def run_batch(
@@ -237,12 +261,18 @@ class Runtime:
         cols: int | None = None,
         rows: int | None = None,
         name: str | None = None,
+        sandbox: Sandbox | str | Mapping[str, object] | None = None,
     ) -> Terminal:
-        """Open a terminal and wait until it takes commands. It is the caller's: `run` does not reuse it."""
+        """Open a terminal and wait until it takes commands. It is the caller's: `run` does not reuse it.
+
+        A sandbox (`workspace`, `strict`, or a `Sandbox`) confines it for as long as it lives; what really holds is in
+        its `sandbox_effective`. Raises SandboxUnavailable or SandboxRefused when it cannot be had.
+        """
         self._check_open()
         chosen = self._runner.settings().terminal
         size = Size.checked(chosen.cols if cols is None else cols, chosen.rows if rows is None else rows)
-        directory = self._runner.directory(RunRequest("", cwd=cwd, session=session))
+        wanted = RunRequest("", cwd, session, workspace, sandbox=Sandbox.parse(sandbox))
+        directory = self._runner.directory(wanted)
         lease = await self._registry.open(
             directory,
             session=session,
@@ -253,6 +283,7 @@ class Runtime:
             keep=True,
             is_extra=True,
             name=name,
+            sandbox=self._runner.confinement(wanted),
         )
         lease.release()
         return lease.terminal
@@ -439,20 +470,30 @@ class Runtime:
 
     async def adopt(self) -> int:
         """Go on with what another process left: terminals on this host, and questions. Tell how many terminals."""
-        self._check_open()
-        count = await self._registry.adopt()
-        for terminal_id, why in self._registry.taints().items():
-            self.gate.taints.add(terminal_id, why)
+        count = await self._adopt_terminals()
         if self._survival is not None:
             for result in self._survival.results.give_up(self._commands.running):
                 self._history.record(
                     entry_of_result(result, started_at=time.time() - result.duration_s, cwd=result.cwd)
                 )
             for pending in self._survival.questions.left():
-                task = asyncio.get_running_loop().create_task(self._ask_again(pending))
-                self._resumed.add(task)
-                task.add_done_callback(self._resumed.discard)
+                self._look_after(self._ask_again(pending))
         return count
+
+    async def _adopt_terminals(self) -> int:
+        """Go on with the terminals that are on this host and nobody uses; tell how many there were."""
+        self._check_open()
+        count = await self._registry.adopt()
+        for terminal_id, why in self._registry.taints().items():
+            self.gate.taints.add(terminal_id, why)
+        return count
+
+    def _look_after(self, work: Coroutine[Any, Any, None]) -> asyncio.Task[None]:
+        """Do something in a task that ends with the runtime."""
+        task = asyncio.get_running_loop().create_task(work)
+        self._resumed.add(task)
+        task.add_done_callback(self._resumed.discard)
+        return task
 
     async def result(self, command_id: str, wait_s: float | None = 0.0) -> CommandResult:
         """Return the result of a command by its id; wait for its end that long. Raises CommandNotFound."""

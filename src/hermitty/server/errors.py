@@ -14,6 +14,7 @@ STATUSES: dict[type[errors.HermittyError], int] = {
     errors.InvalidSettings: 400,
     errors.IncompleteCommand: 400,
     errors.NotSupported: 422,
+    errors.SandboxUnavailable: 422,
     errors.NotAuthenticated: 401,
     errors.AccessRefused: 403,
     errors.TooManyRequests: 429,

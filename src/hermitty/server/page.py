@@ -26,13 +26,16 @@ _DOCUMENT = """<!doctype html>
 <html lang="en"><head><meta charset="utf-8"><title>hermitty</title>
 <meta name="viewport" content="width=device-width, initial-scale=1">
 <style>
-body {{ font: 16px/1.5 system-ui, sans-serif; margin: 15vh auto; max-width: 26rem; padding: 0 1rem;
-  color-scheme: light dark; }}
-input, button {{ font: inherit; padding: .4rem .6rem; width: 100%; box-sizing: border-box; margin: .3rem 0; }}
-.problem {{ color: #c33; }}
-</style></head><body><h1>hermitty</h1>
+:root {{ color-scheme: light dark; background: light-dark(#eef2f1, #0c1214); color: light-dark(#1a2427, #e2e9ea); }}
+body {{ font: 16px/1.5 system-ui, sans-serif; margin: 15vh auto; max-width: 26rem; padding: 0 1rem; }}
+input, button {{ font: inherit; padding: .5rem .7rem; width: 100%; box-sizing: border-box; margin: .3rem 0;
+  border: 1px solid light-dark(#8c9a97, #5b6b70); border-radius: 6px; }}
+button {{ background: light-dark(#1f6f5c, #5fc3a8); color: light-dark(#fff, #0a1a16); border-color: transparent; }}
+:focus-visible {{ outline: 2px solid light-dark(#0b57d0, #8ab4ff); outline-offset: 1px; }}
+.problem {{ color: light-dark(#b3261e, #f29087); }}
+</style></head><body><main><h1>hermitty</h1>
 {content}
-</body></html>
+</main></body></html>
 """
 _FORM = """{problem}<form method="post" action="/login">
 <label for="token">The token that <code>hermitty serve</code> printed:</label>

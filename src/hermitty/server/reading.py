@@ -37,6 +37,11 @@ def read_body(data: bytes, kind: Any) -> Any:
         raise InvalidJson(f"the body is not valid JSON: {_short(str(exc))}") from exc
 
 
+def sandbox_of(wish: str | msgspec.Struct | None) -> str | dict[str, Any] | None:
+    """Return a wish for a sandbox as the runtime takes it."""
+    return msgspec.structs.asdict(wish) if isinstance(wish, msgspec.Struct) else wish
+
+
 def read_json(data: bytes) -> Any:
     """Read any JSON."""
     try:

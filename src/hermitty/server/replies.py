@@ -1,8 +1,8 @@
-"""What the server sends: the shapes of its answers. Every field is always there."""
+"""What the server sends: the shapes of its answers. Every field is always there, unless it says otherwise."""
 
 from typing import Any, Literal
 
-from msgspec import Struct
+from msgspec import UNSET, Struct, UnsetType
 
 from hermitty.server.access import Scope
 
@@ -56,6 +56,7 @@ class CommandResult(Reply):
     duration_s: float
     needs_input: NeedsInput | None
     warnings: list[str]
+    sandbox: str | UnsetType = UNSET  # only there when something confined it
 
 
 class Results(Reply):
@@ -83,6 +84,24 @@ class LastCommand(Reply):
     duration_s: float
 
 
+class NotEnforced(Reply):
+    """Something that a sandbox does not do here, and why."""
+
+    what: str
+    why: str
+
+
+class SandboxEffective(Reply):
+    """What really confines a terminal. It is `weaker` when it is less of a sandbox than was asked for."""
+
+    mode: Literal["workspace", "strict"]
+    mechanism: Literal["bubblewrap", "landlock", "none"]
+    network: Literal["none", "host"]
+    weaker: bool
+    enforced: dict[str, str]
+    not_enforced: list[NotEnforced]
+
+
 class Terminal(Reply):
     """One shell on one PTY. Output has absolute offsets: bytes from `start` to `offset` can be read."""
 
@@ -108,7 +127,8 @@ class Terminal(Reply):
     opened_at: float | None
     paused_by: str | None
     viewers: int
-    sandbox: str | None
+    sandbox: Literal["workspace", "strict"] | None
+    sandbox_effective: SandboxEffective | UnsetType = UNSET  # only there with a sandbox
 
 
 class Terminals(Reply):

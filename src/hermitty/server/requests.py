@@ -39,6 +39,19 @@ class Answer(Body):
     reply: Text
 
 
+class SandboxWish(Body):
+    """What confines a terminal's programs; what is left out is as the settings say."""
+
+    mode: Literal["off", "workspace", "strict"] = "workspace"
+    network: Literal["none", "host"] | None = None
+    read_deny: list[Path] = []
+    read: list[Path] = []
+    write: list[Path] = []
+    pids: Annotated[int, Meta(ge=1)] | None = None
+    memory_bytes: Annotated[int, Meta(ge=1)] | None = None
+    cpu: Annotated[float, Meta(gt=0)] | None = None
+
+
 class OpenTerminal(Body):
     """A terminal to open."""
 
@@ -51,7 +64,7 @@ class OpenTerminal(Body):
     env: dict[str, str] | None = None
     cols: Cells | None = None
     rows: Cells | None = None
-    sandbox: Annotated[bool, Meta(description="must be false: there is none yet")] | None = None
+    sandbox: Literal["off", "workspace", "strict"] | SandboxWish | None = None
 
 
 class ChangeTerminal(Body):
@@ -76,6 +89,7 @@ class Run(Body):
     env: dict[str, str] | None = None
     answers: list[Answer] = []
     id: CommandIdText | None = None
+    sandbox: Literal["off", "workspace", "strict"] | SandboxWish | None = None
 
 
 class RunIn(Body):
@@ -100,6 +114,7 @@ class RunTemporary(Body):
     wait_s: Seconds | None = None
     env: dict[str, str] | None = None
     answers: list[Answer] = []
+    sandbox: Literal["off", "workspace", "strict"] | SandboxWish | None = None
 
 
 class Batch(Body):

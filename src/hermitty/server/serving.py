@@ -86,6 +86,17 @@ async def durable(settings: SettingsPlace) -> Runtime:
     return await open_durable(settings.current)
 
 
+def clustered(cluster: str) -> BuildRuntime:
+    """Return what makes a runtime whose terminals are on the machines of a cluster."""
+
+    async def make(settings: SettingsPlace) -> Runtime:
+        from hermitty.runtime.clustered import open_clustered
+
+        return await open_clustered(cluster, settings.current)
+
+    return make
+
+
 @asynccontextmanager
 async def serving(
     options: Options,
@@ -165,7 +176,13 @@ async def serve(
             await enough.wait()
 
 
-def serve_until_stopped(options: Options, ready: Callable[[Serving], None], extend: Extend | None = None) -> None:
+def serve_until_stopped(
+    options: Options,
+    ready: Callable[[Serving], None],
+    extend: Extend | None = None,
+    *,
+    make_runtime: BuildRuntime | None = None,
+) -> None:
     """Serve in an event loop of its own: the fast one, where it is installed."""
     make_loop: Callable[[], asyncio.AbstractEventLoop] = asyncio.new_event_loop
     with contextlib.suppress(ImportError):
@@ -173,7 +190,7 @@ def serve_until_stopped(options: Options, ready: Callable[[Serving], None], exte
 
         make_loop = uvloop.new_event_loop
     with asyncio.Runner(loop_factory=make_loop) as runner:
-        runner.run(serve(options, ready, make_runtime=durable, extend=extend))
+        runner.run(serve(options, ready, make_runtime=make_runtime or durable, extend=extend))
 
 
 @asynccontextmanager

@@ -5,12 +5,15 @@ from collections import OrderedDict
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Literal
 
+from msgspec import UNSET, UnsetType
+
 from hermitty.errors import HermittyError
 from hermitty.model import CommandResult
 from hermitty.runtime.api import Command, Runtime, Terminal
 from hermitty.server import replies
 
 if TYPE_CHECKING:
+    from hermitty.runtime.api import Effective
     from hermitty.runtime.approvals import Question, Verdict
     from hermitty.runtime.commands import Known
 
@@ -64,13 +67,31 @@ class Views:
             opened_at=info.opened_at or None,
             paused_by=terminal.paused_by,
             viewers=self._viewers(terminal.id),
-            sandbox=None,
+            sandbox=None if terminal.sandbox is None else _mode(terminal.sandbox.mode),
+            sandbox_effective=_sandbox(terminal.sandbox_effective),
         )
 
     def terminals(self, *, workspace: str | None = None, session: str | None = None) -> list[replies.Terminal]:
         """Describe the terminals that are open: all, or those of a workspace or a session."""
         found = self._runtime.terminals(workspace=workspace, session=session)
         return [self.terminal(terminal) for terminal in found]
+
+
+def _mode(mode: str) -> Literal["workspace", "strict"]:
+    return "strict" if mode == "strict" else "workspace"
+
+
+def _sandbox(effective: "Effective | None") -> replies.SandboxEffective | UnsetType:
+    if effective is None:
+        return UNSET
+    return replies.SandboxEffective(
+        mode=_mode(effective.mode),
+        mechanism=effective.mechanism,
+        network=effective.network,
+        weaker=effective.is_weaker,
+        enforced=dict(effective.enforced),
+        not_enforced=[replies.NotEnforced(what=what, why=why) for what, why in effective.not_enforced],
+    )
 
 
 def result_of(result: CommandResult) -> replies.CommandResult:
@@ -100,6 +121,7 @@ def result_of(result: CommandResult) -> replies.CommandResult:
         if asked is None
         else replies.NeedsInput(prompt=asked.prompt, secret=asked.secret, how=asked.how),
         warnings=result.warnings,
+        sandbox=UNSET if result.sandbox is None else result.sandbox,
     )
 
 

@@ -10,7 +10,7 @@ from hermitty.model import CommandResult, NeedsInput, Quality, State
 _RESULT_FIELDS = (
     "id", "command", "session", "terminal", "provider", "shell", "state", "exit_code", "signal", "quality", "text",
     "truncated", "omitted_bytes", "total_bytes", "artifact", "stdout", "stderr", "cwd", "duration_s", "needs_input",
-    "warnings",
+    "warnings", "sandbox",
 )  # fmt: skip
 
 
@@ -19,6 +19,8 @@ def result_to_dict(result: CommandResult) -> dict[str, Any]:
     values = {name: getattr(result, name) for name in _RESULT_FIELDS}
     if result.needs_input is not None:
         values["needs_input"] = asdict(result.needs_input)
+    if result.sandbox is None:
+        del values["sandbox"]  # only there when something confined it
     return values
 
 

@@ -50,7 +50,7 @@ class Stage:
     async def run(self, terminal: Terminal, line: str) -> None:
         """Run a command, and record everything up to the prompt after it."""
         assert (await self.rt.run_in(terminal.id, line)).state.is_final
-        assert await terminal.prompt_is_there.wait(PATIENCE_S)
+        assert await terminal.prompt.is_there.wait(PATIENCE_S)
         self.recordings.flush(terminal.id)
 
     def cast(self, terminal: Terminal) -> tuple[Header, list[Event]]:

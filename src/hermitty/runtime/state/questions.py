@@ -13,12 +13,13 @@ from dataclasses import dataclass, fields
 from typing import Any, cast, get_args
 
 from hermitty.engine.interact import Answer
-from hermitty.errors import HermittyError
+from hermitty.errors import HermittyError, InvalidRequest
 from hermitty.model import ProviderName
 from hermitty.policy.rule import Layer, Rule, Scope
 from hermitty.policy.rule_file import rule_of, table_of
 from hermitty.runtime.approvals import Question
 from hermitty.runtime.requests import RunRequest
+from hermitty.sandbox.spec import Sandbox
 
 VERSION = 1
 
@@ -95,6 +96,8 @@ def _request_table(request: RunRequest) -> dict[str, object]:
         "kill_after_s": request.kill_after_s,
         "answers": [[answer.prompt, answer.reply] for answer in request.answers],
         "command_id": request.command_id,
+        "sandbox": None if request.sandbox is None else request.sandbox.to_json(),
+        "merged": request.merged,
     }
 
 
@@ -149,6 +152,8 @@ def _request(table: Mapping[str, Any]) -> RunRequest:
         kill_after_s=get.number_or_none("kill_after_s"),
         answers=get.answers("answers"),
         command_id=get.text_or_none("command_id"),
+        sandbox=get.sandbox("sandbox"),
+        merged=get.flag("merged"),
     )
 
 
@@ -170,6 +175,9 @@ class _Fields:
 
     def text_or_none(self, name: str) -> str | None:
         return None if self._table[name] is None else self.text(name)
+
+    def flag(self, name: str) -> bool:
+        return cast("bool", self._checked(name, isinstance(self._table[name], bool)))
 
     def number(self, name: str) -> float:
         value = self._table[name]
@@ -200,6 +208,12 @@ class _Fields:
             isinstance(pair, list) and len(pair) == 2 and all(isinstance(each, str) for each in pair) for pair in value
         )
         return tuple(Answer(prompt, reply) for prompt, reply in self._checked(name, is_so))
+
+    def sandbox(self, name: str) -> Sandbox | None:
+        try:
+            return Sandbox.parse(self._table[name])
+        except (InvalidRequest, TypeError):
+            raise _Wrong(f"{name} is not of the right kind") from None
 
     def _checked(self, name: str, is_right: bool) -> Any:
         if not is_right:

@@ -9,6 +9,7 @@ from hermitty.model import State
 from hermitty.runtime.api import Answer, Command
 from hermitty.server import replies, requests
 from hermitty.server.handlers.terminals import type_into
+from hermitty.server.reading import sandbox_of
 from hermitty.server.routing import Call
 from hermitty.server.runs import Wanted
 from hermitty.server.views import command_of, result_of
@@ -33,6 +34,7 @@ async def run(call: Call[requests.Run, None]) -> replies.CommandResult:
             kill_after_s=body.kill_after_s,
             answers=_answers(body.answers),
             command_id=command_id,
+            sandbox=sandbox_of(body.sandbox),
         ),
         command_id=body.id,
         wait_s=wait_s,
@@ -75,6 +77,7 @@ async def run_temporary(call: Call[requests.RunTemporary, None]) -> replies.Comm
             env=body.env,
             wait_s=_bounded(call, body.wait_s),
             answers=_answers(body.answers),
+            sandbox=sandbox_of(body.sandbox),
         )
     )
     return result_of(result)

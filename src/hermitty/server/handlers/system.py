@@ -97,6 +97,9 @@ async def metrics(call: Call[None, None]) -> web.Response:
         Metric("hermitty_refused_tries_total", "counter", "Requests without a good token.", counters.refused_tries),
         Metric("hermitty_http_requests_total", "counter", "Requests by the status of the answer.", statuses, "status"),
     ]
+    if parts.runtime.node_states is not None:
+        nodes = {state: float(count) for state, count in sorted(parts.runtime.node_states().items())}
+        numbers.append(Metric("hermitty_nodes", "gauge", "Nodes of the cluster by their state.", nodes, "state"))
     if memory is not None:
         numbers.append(Metric("process_resident_memory_bytes", "gauge", "Memory of the server.", memory))
     text = exposition(numbers)

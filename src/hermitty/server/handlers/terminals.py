@@ -7,10 +7,11 @@ import binascii
 from aiohttp import web
 from msgspec import UNSET
 
-from hermitty.errors import InvalidRequest, NotSupported, TerminalClosed, TerminalNotFound
+from hermitty.errors import InvalidRequest, TerminalClosed, TerminalNotFound
 from hermitty.runtime.api import Command, Terminal
 from hermitty.runtime.pictures import png_later, svg
 from hermitty.server import replies, requests
+from hermitty.server.reading import sandbox_of
 from hermitty.server.routing import Call
 
 _LOG_BYTES = 1024 * 1024
@@ -19,8 +20,6 @@ _LOG_BYTES = 1024 * 1024
 async def open_terminal(call: Call[requests.OpenTerminal, None]) -> replies.Terminal:
     """Open a terminal. It goes on whoever leaves."""
     body, parts = call.body, call.parts
-    if body.sandbox:
-        raise NotSupported("terminals have no sandbox in this version; leave it out")
     terminal = await parts.runs.detached(
         parts.runtime.open_terminal(
             cwd=body.cwd,
@@ -31,6 +30,7 @@ async def open_terminal(call: Call[requests.OpenTerminal, None]) -> replies.Term
             cols=body.cols,
             rows=body.rows,
             name=body.name,
+            sandbox=sandbox_of(body.sandbox),
         )
     )
     shown = parts.views.terminal(terminal)

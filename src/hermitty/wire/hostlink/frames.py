@@ -130,6 +130,8 @@ _BY_CODE: dict[str, type[errors.HermittyError]] = {
         errors.HostUnavailable,
         errors.InvalidRequest,
         errors.NotSupported,
+        errors.SandboxRefused,
+        errors.SandboxUnavailable,
     )
 }
 

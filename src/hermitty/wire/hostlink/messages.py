@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 # Raised whenever a host and a user of different versions could misunderstand each other.
-VERSION = 1
+VERSION = 2
 
 # The code of a host that refuses because it is about to end: there can be a new one in a moment.
 ENDING = "host_ending"
@@ -114,6 +114,7 @@ class Open:
     rows: int
     directory: str
     log_bytes: int
+    sandbox: str | None = None  # the order for it, as JSON
 
 
 @dataclass(frozen=True, slots=True)
@@ -255,6 +256,7 @@ class Opened:
     writes: int
     input_bytes: int  # received so far
     input_taken: int  # of these; the rest waits for a program to read
+    sandbox: str | None = None  # what is enforced, as JSON; None: nothing was asked for
 
 
 @dataclass(frozen=True, slots=True)

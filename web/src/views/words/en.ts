@@ -152,7 +152,7 @@ export const en = {
   took: 'Took',
   shell: 'Shell',
   decidedBy: 'Allowed by',
-  how: { safe: 'the policy: it only looks', rule: 'a rule', mode: 'the mode of the policy', answer: 'a person', policy: 'the policy', off: 'no policy' } as Record<string, string>,
+  how: { safe: 'the policy: it only looks', rule: 'a rule', mode: 'the mode of the policy', sandbox: 'the sandbox: it is contained', answer: 'a person', policy: 'the policy', off: 'no policy' } as Record<string, string>,
   missing: count('1 command of this time could not be recorded', '# commands of this time could not be recorded'),
   commandCount: count('1 command', '# commands'),
 
@@ -200,6 +200,7 @@ export const en = {
     history: 'History',
     recording: 'Recordings',
     policy: 'Policy',
+    sandbox: 'Sandbox',
     server: 'Server',
   } as Record<string, string>,
   configFile: (file: string) => `Changes are kept in ${file}`,

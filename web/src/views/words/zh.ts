@@ -150,7 +150,7 @@ export const zh: Words = {
   took: '耗时',
   shell: 'Shell',
   decidedBy: '允许者',
-  how: { safe: '策略：只是查看', rule: '规则', mode: '策略模式', answer: '人', policy: '策略', off: '没有策略' },
+  how: { safe: '策略：只是查看', rule: '规则', mode: '策略模式', sandbox: '沙箱：影响被限制在内', answer: '人', policy: '策略', off: '没有策略' },
   missing: (number) => `这段时间有 ${number} 条命令未能记录`,
   commandCount: (number) => `${number} 条命令`,
 
@@ -195,6 +195,7 @@ export const zh: Words = {
     history: '历史',
     recording: '录像',
     policy: '策略',
+    sandbox: '沙箱',
     server: '服务器',
   },
   configFile: (file) => `更改保存在 ${file}`,

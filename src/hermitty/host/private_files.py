@@ -1,0 +1,58 @@
+"""Files of a terminal's private directory.
+
+With a sandbox, programs see and write only a part of it, through which terminal and shell exchange files. What they put
+there is theirs: a link is never followed, a pipe never waited for, and no more is read than a file of ours has.
+"""
+
+import errno
+import os
+import stat
+from pathlib import Path
+
+from hermitty.host.ring import RING_FILE
+from hermitty.sandbox.spec import SHELL_DIRECTORY
+
+_OURS = "kept."
+_MOST_BYTES = 64 * 1024 * 1024
+_CAREFUL = os.O_CLOEXEC | os.O_NOFOLLOW | os.O_NONBLOCK
+
+
+def private_path(directory: Path, name: str) -> Path:
+    """Return where a file of that name is."""
+    if name.startswith(_OURS) or name == RING_FILE:
+        return directory / name
+    confined = directory / SHELL_DIRECTORY
+    return confined / name if confined.is_dir() else directory / name
+
+
+def write_private(path: Path, data: bytes) -> None:
+    """Write a file that only this user can read."""
+    try:
+        descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | _CAREFUL, 0o600)
+    except OSError as exc:
+        if exc.errno not in (errno.ELOOP, errno.ENXIO):
+            raise
+        # A link or a pipe has its name.
+        os.unlink(path)
+        descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | _CAREFUL, 0o600)
+    try:
+        if not stat.S_ISREG(os.fstat(descriptor).st_mode):
+            raise OSError(f"{path.name} is no file")
+        os.ftruncate(descriptor, 0)
+        view = memoryview(data)
+        while view:
+            view = view[os.write(descriptor, view) :]
+    finally:
+        os.close(descriptor)
+
+
+def read_private(path: Path) -> bytes | None:
+    """Read a file, or None when it is not there."""
+    try:
+        descriptor = os.open(path, os.O_RDONLY | _CAREFUL)
+    except OSError:
+        return None
+    with open(descriptor, "rb") as file:
+        if not stat.S_ISREG(os.fstat(descriptor).st_mode):
+            return None
+        return file.read(_MOST_BYTES)

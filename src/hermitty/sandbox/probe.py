@@ -1,0 +1,166 @@
+"""What this machine can do, found out by doing it. A binary that is there may still not be allowed to work.
+
+Each mechanism is tried once in the life of a process. Whoever has an event loop asks in a thread.
+"""
+
+import base64
+import json
+import os
+import platform
+import shutil
+import subprocess
+import sys
+import threading
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from hermitty.sandbox import bubblewrap, seccomp
+
+_PATIENCE_S = 10.0
+LAUNCHER = str(Path(__file__).with_name("launcher.py"))
+
+
+@dataclass(frozen=True, slots=True)
+class Bubblewrap:
+    """Whether bubblewrap works. `program` is None when it is not there; `problem` is None when all is well."""
+
+    program: str | None
+    problem: str | None
+    seccomp: bool = False
+
+    @property
+    def works(self) -> bool:
+        """Tell whether it can be used."""
+        return self.program is not None and self.problem is None
+
+
+@dataclass(frozen=True, slots=True)
+class Landlock:
+    """The version of Landlock, as used together with a seccomp filter; 0 when it does not work."""
+
+    version: int
+    problem: str | None
+
+    @property
+    def works(self) -> bool:
+        """Tell whether it can be used."""
+        return self.version > 0
+
+
+@dataclass(frozen=True, slots=True)
+class Abilities:
+    """All that was found out."""
+
+    bubblewrap: Bubblewrap
+    landlock: Landlock
+
+
+_known: Abilities | None = None
+_lock = threading.Lock()
+
+
+def is_known() -> bool:
+    """Tell whether asking takes no time."""
+    return _known is not None
+
+
+def abilities() -> Abilities:
+    """Return what works here. The first time takes as long as starting a few programs."""
+    global _known
+    with _lock:
+        if _known is None:
+            _known = Abilities(try_bubblewrap(), try_landlock())
+        return _known
+
+
+def try_bubblewrap(program: str = "bwrap") -> Bubblewrap:
+    """Run a program the way terminals are run."""
+    found = shutil.which(program)
+    if sys.platform != "linux":
+        return Bubblewrap(None, "bubblewrap is for Linux only")
+    if found is None:
+        return Bubblewrap(None, "bubblewrap (bwrap) is not installed")
+    words = [found, *bubblewrap.NAMESPACES, "--ro-bind", "/", "/", "--dev", "/dev", "--proc", "/proc"]
+    words += ["--tmpfs", "/tmp", "--remount-ro", "/tmp"]
+    problem = _problem([*words, "--", "/bin/sh", "-c", ":"])
+    if problem is not None:
+        return Bubblewrap(found, problem)
+    return Bubblewrap(found, None, _filter_works(words))
+
+
+def try_landlock() -> Landlock:
+    """Confine a process, and see whether that worked."""
+    if sys.platform != "linux":
+        return Landlock(0, "Landlock is for Linux only")
+    steps = seccomp.program(seccomp.Filter(network=True, namespaces=True), platform.machine())
+    if steps is None:
+        return Landlock(0, f"the system calls of {platform.machine()} are not known")
+    order = json.dumps(launch_order([("read", "/")], steps, network="none", probe=True))
+    try:
+        done = subprocess.run(
+            [sys.executable, "-I", "-S", LAUNCHER, order],
+            stdin=subprocess.DEVNULL,
+            capture_output=True,
+            text=True,
+            timeout=_PATIENCE_S,
+            check=False,
+        )
+        version = json.loads(done.stdout)["landlock"] if done.returncode == 0 else 0
+    except (OSError, subprocess.TimeoutExpired, ValueError, KeyError) as exc:
+        return Landlock(0, f"it could not be tried: {exc}")
+    return Landlock(version, None if version else _last_line(done.stderr) or f"it ended with code {done.returncode}")
+
+
+def launch_order(
+    rules: Sequence[tuple[str, str]], steps: bytes, *, network: str, probe: bool = False
+) -> dict[str, object]:
+    """Return what the launcher is told."""
+    order: dict[str, object] = {"rules": rules, "network": network, "filter": base64.b64encode(steps).decode()}
+    return order | {"probe": True} if probe else order | {"parent": os.getpid()}
+
+
+def _filter_works(words: list[str]) -> bool:
+    steps = seccomp.program(seccomp.Filter(), platform.machine())
+    if steps is None:
+        return False
+    descriptor = filter_descriptor(steps)
+    try:
+        words = [*words, "--seccomp", str(descriptor), "--", "/bin/sh", "-c", ":"]
+        return _problem(words, keep=(descriptor,)) is None
+    finally:
+        os.close(descriptor)
+
+
+def filter_descriptor(steps: bytes) -> int:
+    """Return a descriptor from which a filter can be read; the caller closes it."""
+    descriptor = os.memfd_create("hermitty-filter", os.MFD_CLOEXEC)
+    os.write(descriptor, steps)
+    os.lseek(descriptor, 0, os.SEEK_SET)
+    return descriptor
+
+
+def _problem(words: list[str], keep: tuple[int, ...] = ()) -> str | None:
+    """Run something that should end at once and well; say what went wrong."""
+    try:
+        done = subprocess.run(
+            words,
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.PIPE,
+            text=True,
+            errors="replace",
+            timeout=_PATIENCE_S,
+            check=False,
+            pass_fds=keep,
+        )
+    except subprocess.TimeoutExpired:
+        return f"it did not end within {_PATIENCE_S:g} s"
+    except OSError as exc:
+        return f"it cannot be started: {exc.strerror or exc}"
+    return None if done.returncode == 0 else _last_line(done.stderr) or f"it ended with code {done.returncode}"
+
+
+def _last_line(text: str) -> str:
+    lines = text.strip().splitlines()
+    return lines[-1][:300] if lines else ""
