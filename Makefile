@@ -33,7 +33,7 @@ serve: .venv/.serving ## Start the server with its web page
 	@exec $(BIN)/hermitty serve $(ARGS)
 
 .PHONY: test
-test: setup system-packages web-packages protocol-packages ## Run the whole test suite
+test: setup system-packages web-packages protocol-packages ray ## Run the whole test suite
 	@scripts/run-tests $(BIN)/python $(JOBS) $(ARGS)
 
 .PHONY: bench
@@ -77,7 +77,7 @@ clean: ## Remove everything that was made here, .venv too
 	rm -rf .venv .mypy_cache .ruff_cache .pytest_cache .hypothesis build dist
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +
 
-.PHONY: system-packages web-packages protocol-packages bench-peers
+.PHONY: system-packages web-packages protocol-packages ray bench-peers
 system-packages:
 	@scripts/system-packages $(SYSTEM_PACKAGES)
 
@@ -86,6 +86,10 @@ web-packages:
 
 protocol-packages:
 	@scripts/protocol-packages || echo "protocol-packages: npm failed; what needs its packages is skipped" >&2
+
+ray: setup
+	@$(BIN)/python -c 'import ray' 2>/dev/null || $(PIP_INSTALL) --retries 1 --editable '.[ray]' || \
+	  echo "ray: it cannot be installed; what needs it is skipped" >&2
 
 bench-peers: setup
 	@scripts/system-packages $(BENCH_PACKAGES)

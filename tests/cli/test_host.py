@@ -16,6 +16,7 @@ from hermitty.host.control import host_status, stop_host
 from hermitty.host.starter import connect
 from hermitty.model import Size, TerminalId
 from hermitty.version import __version__
+from hermitty.wire.hostlink.messages import VERSION
 from tests.cli.conftest import COMMAND, Run
 from tests.support.recorders import Recorder
 from tests.support.shells import PATIENCE_S
@@ -77,16 +78,16 @@ def test_a_host_is_described_for_people_and_for_programs(hermitty: Run, state: P
     assert len(set(shells)) == 2
     assert told.pop("memory_bytes") > 0
     assert told.pop("since").endswith("Z")
-    terminal = {"cols": 90, "rows": 20, "output_bytes": 7, "unread_bytes": 7, "ring_bytes": 768 * 1024}
+    terminal = {"cols": 90, "rows": 20, "output_bytes": 7, "unread_bytes": 7, "ring_bytes": 512 * 1024}
     state_of_it = {"is_used": False, "is_paused": False, "has_ended": False}
     assert told == {
         "state": str(state),
         "running": True,
         "pid": pid,
         "hermitty": __version__,
-        "protocol": 1,
+        "protocol": VERSION,
         "used_by": None,
-        "ring_bytes": 2 * 768 * 1024,
+        "ring_bytes": 2 * 512 * 1024,
         "terminals": [{"terminal": name, **terminal, **state_of_it} for name in ("t_1", "t_2")],
     }
 

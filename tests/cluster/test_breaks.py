@@ -18,6 +18,7 @@ from hermitty.errors import HostBusy, HostUnavailable
 from hermitty.host.base import Host, HostedPty, PipeSpec, PtySpec
 from hermitty.host.control import host_status, stop_host
 from hermitty.model import ExitStatus, Size, TerminalId
+from hermitty.wire.hostlink.messages import StatusReport
 from tests.cluster.conftest import PATIENT, EndLater, Stage
 from tests.support.kernel import gone, is_alive, so
 from tests.support.proxy import Proxy
@@ -229,7 +230,7 @@ async def test_a_slow_gateway_lets_programs_wait_and_gets_everything(stage: Stag
     await pty.close()
 
 
-def report_of(stage: Stage):  # type: ignore[no-untyped-def]
+def report_of(stage: Stage) -> StatusReport:
     status = host_status(stage.state)
     assert status is not None
     return status.report
@@ -359,6 +360,27 @@ async def test_noise_ends_the_connection_and_nothing_else(stage: Stage) -> None:
         writer.close()
         await writer.wait_closed()
     await stage.connected()
+
+
+async def test_output_from_before_what_was_kept_can_still_be_read(stage: Stage) -> None:
+    first = await stage.connected("g1")
+    pty, sink = await opened(first, f"stty -opost -echo; seq 1 {COUNT}; read x; echo got $x; read y")
+    await sink.took(len(NUMBERS))
+    kept = len(NUMBERS) - 1000
+    await first.leave()
+    second = await stage.connected("g2")
+    (found,) = await second.found()
+    again = Consumer()
+
+    again.pty = await second.take_over(found.terminal, again, since=kept)
+
+    assert again.pty.log.end >= kept
+    older = again.pty.log.read(kept - 60_000, kept)
+    assert (older.data, older.missed) == (NUMBERS[kept - 60_000 : kept], 0)
+    again.pty.write(b"it\n")
+    await again.printed(b"got it")
+    assert again.data == NUMBERS[kept:] + b"got it\n"
+    assert pty.writes == 0
 
 
 # Processes that are killed.

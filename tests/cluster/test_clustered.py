@@ -10,11 +10,12 @@ from pathlib import Path
 import pytest
 
 from hermitty.cli.main import main
+from hermitty.cluster.agent_process import AgentProcess
 from hermitty.cluster.host import ClusterHost
 from hermitty.cluster.link import LinkTimes
 from hermitty.cluster.local import LocalPlacement, node_state
 from hermitty.cluster.names import whereabouts
-from hermitty.errors import InvalidDirectory, InvalidRequest
+from hermitty.errors import InvalidDirectory, InvalidRequest, SandboxUnavailable
 from hermitty.model import State
 from hermitty.runtime.api import Runtime
 from hermitty.runtime.clustered import open_clustered
@@ -140,6 +141,27 @@ async def test_a_command_of_a_lost_node_is_lost_and_its_terminal_comes_back_with
     assert ended.text.endswith("got it\n")
 
 
+async def test_a_sandbox_holds_on_a_node_and_outlives_the_gateway(clusters: Clusters, tmp_path: Path) -> None:
+    project = tmp_path / "project"
+    project.mkdir()
+    line = "touch ../outside; touch inside; ls"
+    first = await clusters.open()
+    try:
+        result = await first.run(line, cwd=project, workspace=str(project), sandbox="workspace")
+    except SandboxUnavailable as error:
+        pytest.skip(error.message)
+    assert result.text.endswith("inside\n")
+    await clusters.leave(first)
+
+    second = await clusters.open()
+    (terminal,) = second.terminals()
+    again = await terminal.run(line)
+
+    assert again.text.endswith("inside\n")
+    assert terminal.pty.sandbox is not None
+    assert not (tmp_path / "outside").exists()
+
+
 async def test_nodes_are_shown_and_drained_from_the_command_line(
     clusters: Clusters, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -165,6 +187,30 @@ async def test_nodes_are_shown_and_drained_from_the_command_line(
     code, text = await cli("status")
     assert code == 1
     assert "its agent does not run" in text
+
+
+async def test_machines_can_be_listed_in_a_file(
+    tmp_path: Path, hosts_end: EndLater, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setenv("HERMITTY_STATE_DIR", str(tmp_path / "state"))
+    agent = AgentProcess(hosts_end(tmp_path / "machine"), ("--name", "one"))
+    agent.start()
+    try:
+        endpoint = await agent.endpoint()
+        secret = agent.files.secret
+        (tmp_path / "nodes.toml").write_text(
+            f'[[nodes]]\nname = "one"\naddress = "{endpoint.address}"\nsecret_file = "{secret}"\n'
+        )
+        cluster = str(tmp_path / "nodes.toml")
+        runtime = await open_clustered(cluster, settings_in(tmp_path, policy__mode="off"), times=PATIENT)
+        try:
+            assert (await runtime.run("echo there", cwd=tmp_path)).text == "there\n"
+            assert await asyncio.to_thread(main, ["cluster", "status", "--cluster", cluster]) == 0
+            assert "one " in capsys.readouterr().out
+        finally:
+            await runtime.close()
+    finally:
+        await agent.aclose()
 
 
 async def test_a_cluster_that_makes_no_sense_is_refused(clusters: Clusters) -> None:

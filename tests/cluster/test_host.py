@@ -71,7 +71,7 @@ class TestClusterHost(HostContract):
         self.cluster = cluster
 
     async def make_host(self) -> Host:
-        host, _ = await self.cluster.gateway()
+        host, _ = await self.cluster.gateway(1)
         return host
 
 

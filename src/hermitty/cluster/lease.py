@@ -240,6 +240,8 @@ class Lease:
         served = ServedPty(self, request.have)
         served.pty = await self._client.take_over(TerminalId(request.terminal), served, since=request.acknowledged)
         self._serve(request.request, served, end=request.have)
+        if request.have < served.pty.log.end:
+            self.has_more(served)
 
     def _serve(self, request: int, served: ServedPty, end: int) -> None:
         """Answer in the same turn in which the PTY is ours: the sink is told things in the next one."""

@@ -26,7 +26,9 @@ from hermitty.wire.nodelink import messages as m
 T = TypeVar("T")
 AnswerT = TypeVar("AnswerT", bound=m.Answer)
 
-_LOG_BYTES = 768 * 1024
+_LOG_BYTES = 512 * 1024
+# So much output from before what a terminal goes on from is fetched, too.
+_OLDER_BYTES = 64 * 1024
 
 
 class RemoteHost:
@@ -54,6 +56,7 @@ class RemoteHost:
         self._handles: dict[int, TerminalId] = {}  # the numbers of this connection
         self._processes: dict[int, RemoteProcess] = {}
         self._to_close: set[TerminalId] = set()
+        self._starts: dict[TerminalId, int] = {}  # from where on the output of what was found can be had
         self._ticks: Callable[[], int] = int
         self._is_leaving = False
         self.look = self._presence.look
@@ -286,7 +289,9 @@ class RemoteHost:
     async def found(self) -> list[FoundPty]:
         """Return what nobody uses, and is not about to be closed."""
         found = await self._ask(m.Found, m.FoundList, lambda answer: [_found(each) for each in answer.terminals])
-        return [each for each in found if each.terminal not in self._to_close and each.terminal not in self._ptys]
+        free = [each for each in found if each.terminal not in self._to_close and each.terminal not in self._ptys]
+        self._starts = {each.terminal: each.start for each in free}
+        return free
 
     async def read_file(self, found: FoundPty, name: str) -> bytes | None:
         """Read a file of the private directory of a PTY that was found."""
@@ -306,13 +311,20 @@ class RemoteHost:
             self.forget(pty)
             link.abort("a terminal was taken over for nobody")
 
+        # Viewers may be a little behind what was kept.
+        first = min(since, max(self._starts.pop(terminal, since), since - _OLDER_BYTES))
         asked = link.ask(
-            lambda number: m.TakeOver(number, terminal, since, since),
+            lambda number: m.TakeOver(number, terminal, since, first),
             m.Opened,
-            lambda opened: self._adopt(terminal, opened, sink, since, _LOG_BYTES),
+            lambda opened: self._adopt(terminal, opened, sink, since, _LOG_BYTES, first),
             leave,
         )
         pty = await _waited(asked, leave)
+        try:
+            await pty.caught_up()
+        except asyncio.CancelledError:
+            leave(pty)
+            raise
         pty.begin()
         return pty
 
@@ -381,8 +393,16 @@ class RemoteHost:
         await asyncio.gather(*(pty.close() for pty in list(self._ptys.values())))
         await asyncio.gather(*(process.close() for process in list(self._processes.values())))
 
-    def _adopt(self, terminal: TerminalId, opened: m.Opened, sink: Sink, since: int, log_bytes: int) -> RemotePty:
-        pty = RemotePty(self, terminal, opened, sink, since=since, log_bytes=log_bytes)
+    def _adopt(
+        self,
+        terminal: TerminalId,
+        opened: m.Opened,
+        sink: Sink,
+        since: int,
+        log_bytes: int,
+        first: int | None = None,
+    ) -> RemotePty:
+        pty = RemotePty(self, terminal, opened, sink, since=since, first=first, log_bytes=log_bytes)
         self._ptys[terminal] = pty
         self._handles[opened.handle] = terminal
         return pty

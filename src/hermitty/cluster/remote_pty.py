@@ -55,8 +55,17 @@ class RemotePty:
     is_durable = True
 
     def __init__(
-        self, node: Node, terminal: TerminalId, opened: m.Opened, sink: Sink, *, since: int, log_bytes: int
+        self,
+        node: Node,
+        terminal: TerminalId,
+        opened: m.Opened,
+        sink: Sink,
+        *,
+        since: int,
+        first: int | None = None,
+        log_bytes: int,
     ) -> None:
+        """Make one whose sink is told everything from `since` on; what comes from `first` on is only kept."""
         self._node = node
         self._sink = sink
         self._loop = asyncio.get_running_loop()
@@ -66,10 +75,14 @@ class RemotePty:
         self.sandbox = None if opened.sandbox is None else Effective.from_json(json.loads(opened.sandbox))
         self.handle = opened.handle
         self.writes = opened.writes
-        self.log = ByteLog(log_bytes, start=since)
+        first = since if first is None else first
+        self.log = ByteLog(log_bytes, start=first)
+        self._log_bytes = log_bytes
+        self._since = since
+        self._is_caught_up = asyncio.Event()
         self.acknowledged = since
         self._told_acknowledged = since
-        self._have = since  # what has come, told or not
+        self._have = first  # what has come, told or not
         self._held: deque[Callable[[], None]] | None = deque()  # what the sink is told later
         self._input_sent = opened.input_bytes
         self._input_taken = opened.input_taken
@@ -109,11 +122,27 @@ class RemotePty:
             offset = self._have
         if not data or self._is_over:
             return
+        if self._have < offset <= self._since and self.log.end == self.log.start:
+            # Older output than this is not there any more, and nobody has to be told.
+            self.log = ByteLog(self._log_bytes, start=offset)
+            self._have = offset
         if offset > self._have:
             self.lost(f"{offset - self._have} bytes of its output were lost on the way")
             return
+        known = data[: max(0, self._since - self._have)]
         self._have += len(data)
-        self._tell(partial(self._tell_output, data))
+        if known:
+            self.log.append(known)
+            data = data[len(known) :]
+        if self._have >= self._since:
+            self._is_caught_up.set()
+        if data:
+            self._tell(partial(self._tell_output, data))
+
+    async def caught_up(self) -> None:
+        """Wait until the log ends where the sink is told things from."""
+        if self._have < self._since and not self._is_closed:
+            await self._is_caught_up.wait()
 
     def exited(self, end: int, status: ExitStatus) -> None:
         """Note that the shell has ended."""
@@ -125,6 +154,7 @@ class RemotePty:
     def lost(self, reason: str) -> None:
         """Note that the node is gone. The terminal may still be there, so it is not closed."""
         self._is_lost = self._is_closed = True
+        self._is_caught_up.set()
         self._tell(partial(self._tell_end, partial(self._sink.on_lost, reason)))
 
     def applied(self, told: m.Applied) -> None:
@@ -147,6 +177,7 @@ class RemotePty:
     def abandon(self) -> None:
         """Tell the sink nothing more."""
         self._is_closed = self._is_over = True
+        self._is_caught_up.set()
         self._held = None
 
     def _tell(self, call: Callable[[], None]) -> None:

@@ -34,16 +34,23 @@ def forget_input(terminal: "Terminal", command: Command) -> None:
 async def interrupt(terminal: "Terminal", command: Command) -> None:
     """Interrupt the group in front, and those that take its place: a shell may have been about to start one.
 
-    A signal that reaches the shell between two steps of a line is forgotten when the next step starts.
+    A signal that reaches the shell between two steps of a line is forgotten when the next step starts. Once a program
+    was reached, the shell gets none: it is on its way to its prompt, where it would draw another one, and that would
+    end whatever is run next.
     """
     interrupted: set[int] = set()
+    reached = False
     deadline = time.monotonic() + _INTERRUPT_SETTLES_S
     # A program that is just being started may lose it between fork and exec; it gets another one, once.
     again_at = time.monotonic() + _AGAIN_S if command.duration_s < _JUST_STARTED_S else deadline
     while command.is_running and terminal.is_open:
-        group = await terminal.pty.signal_foreground(signal.SIGINT, unless=interrupted)
-        if group is not None:
-            interrupted.add(group)
+        if not reached or (await terminal.pty.inspect()).shell_in_front is False:
+            # It may end in this very moment, and the shell be in front again.
+            spared = {*interrupted, terminal.pty.pid} if reached else interrupted
+            group = await terminal.pty.signal_foreground(signal.SIGINT, unless=spared)
+            if group is not None:
+                interrupted.add(group)
+                reached = reached or group != terminal.pty.pid
         if await command.ended(_INTERRUPT_LOOK_S) or time.monotonic() > deadline:
             return
         if time.monotonic() > again_at:

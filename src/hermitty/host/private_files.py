@@ -52,7 +52,8 @@ def read_private(path: Path) -> bytes | None:
         descriptor = os.open(path, os.O_RDONLY | _CAREFUL)
     except OSError:
         return None
+    if not stat.S_ISREG(os.fstat(descriptor).st_mode):
+        os.close(descriptor)
+        return None
     with open(descriptor, "rb") as file:
-        if not stat.S_ISREG(os.fstat(descriptor).st_mode):
-            return None
         return file.read(_MOST_BYTES)

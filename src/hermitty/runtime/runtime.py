@@ -81,10 +81,11 @@ class Runtime:
         self._silence = SilenceWatch(lambda: self.settings.tools.silence_note_s, self._tell_silence)
         self._survival = survival
         self._commands = Commands(survival.results if survival else None)
+        self._noted = HistoryRecorder(history.record, self._owner_of)
         recorder = Recorder(
             self._tracks,
             artifacts,
-            HistoryRecorder(history.record, self._owner_of),
+            self._noted,
             self._silence,
             self._remember,
             self._commands.over,
@@ -534,6 +535,7 @@ class Runtime:
     async def _store_the_rest(self) -> None:
         if self._resumed:
             await asyncio.wait(self._resumed)
+        self._noted.close()
         await self._history.aclose()
         if self._survival is not None:
             self._commands.forget_kept()

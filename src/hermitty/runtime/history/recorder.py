@@ -64,6 +64,12 @@ class HistoryRecorder:
         if started is not None:
             self._record(self._entry(started, artifact))
 
+    def close(self) -> None:
+        """Record nothing more of what runs: its end is another process's to tell."""
+        if self._look is not None:
+            self._look.cancel()
+            self._look = None
+
     def _record_started(self) -> None:
         """Record what has been running for a while, and look again as long as something new runs."""
         self._look = None
