@@ -1,0 +1,1 @@
+"""The soak: mixed load against a real server with a durable host, for minutes, and what is wrong afterwards."""

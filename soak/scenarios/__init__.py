@@ -1,0 +1,1 @@
+"""What workers do, one thing a coroutine. Each leaves the server as it found it."""
