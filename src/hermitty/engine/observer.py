@@ -25,6 +25,9 @@ class Observer(Protocol):
     def resumed(self, terminal: "Terminal", command: "Command", kept: dict[str, Any]) -> None:
         """Go on with a command that began in another process, from where it was kept."""
 
+    def closed(self, terminal: "Terminal") -> None:
+        """A terminal is closed, and everything of it that could be freed is."""
+
     def artifact(self, command: "Command") -> str | None:
         """Return the name under which the complete output of a command is kept, if it is."""
 
@@ -46,6 +49,9 @@ class NoObserver:
         return {}
 
     def resumed(self, terminal: "Terminal", command: "Command", kept: dict[str, Any]) -> None:
+        """Ignore it."""
+
+    def closed(self, terminal: "Terminal") -> None:
         """Ignore it."""
 
     def artifact(self, command: "Command") -> str | None:

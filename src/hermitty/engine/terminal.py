@@ -536,6 +536,7 @@ class Terminal:
         self.viewing.close()
         await self.pty.close()
         self.screen.close()
+        self.observer.closed(self)
 
     def spawn(self, work: Coroutine[Any, Any, None]) -> None:
         """Do something in a task that ends before the terminal is finished."""

@@ -115,6 +115,9 @@ class Log(Protocol):
     def read(self, since: int, until: int | None = None) -> LogSlice:
         """Return the bytes from `since` up to `until`, as far as they are there. Raises InvalidRequest for others."""
 
+    def forget(self) -> None:
+        """Let go of all bytes; offsets stay as they are."""
+
 
 class HostedPty(Protocol):
     """One PTY and its shell, owned by a host."""

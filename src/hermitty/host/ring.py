@@ -138,6 +138,11 @@ class RingLog:
             self._ring.close()
         self._frozen_at, self._ring = start, kept
 
+    def forget(self) -> None:
+        """Let go of all bytes; offsets stay as they are."""
+        self.freeze(keep=False)
+        self._frozen_at, self._ring = self.end, b""
+
     def _span(self, first: int, stop: int) -> bytes:
         if self._frozen_at is not None:
             return bytes(self._ring[first - self._frozen_at : stop - self._frozen_at])

@@ -8,6 +8,7 @@ from hermitty.engine.command import Command
 from hermitty.engine.terminal import Terminal
 from hermitty.output.model_text import model_text
 from hermitty.runtime.artifacts import ArtifactStore
+from hermitty.runtime.closed_logs import ClosedLogs
 from hermitty.runtime.history.recorder import HistoryRecorder
 from hermitty.runtime.silence import SilenceWatch
 from hermitty.runtime.tracks import Tracks
@@ -34,6 +35,7 @@ class Recorder:
         self._silence = silence
         self._add = add
         self._over = over
+        self._closed = ClosedLogs()
         self._writers: WeakKeyDictionary[Command, ArtifactWriter] = WeakKeyDictionary()
 
     def began(self, terminal: Terminal, command: Command) -> None:
@@ -89,6 +91,10 @@ class Recorder:
         if self._history is not None:
             self._history.ended(terminal, command, artifact)
         self._over(command)
+
+    def closed(self, terminal: Terminal) -> None:
+        """Keep the terminal's output for a while."""
+        self._closed.add(terminal.log)
 
     def artifact(self, command: Command) -> str | None:
         """Return the artifact of a command whose text does not show everything."""

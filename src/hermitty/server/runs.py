@@ -68,7 +68,7 @@ class Runs:
         wait_s: float,
     ) -> CommandResult:
         """Run a command and wait for its outcome; with an id that is known, wait for that command."""
-        if command_id is not None and self._is_known(command_id, wanted):
+        if command_id is not None and await self._is_known(command_id, wanted):
             run = self._runs.get(command_id)
             if run is not None and not run.task.done():
                 await self._wait(run.task, None)
@@ -159,16 +159,19 @@ class Runs:
     async def _wait(self, task: asyncio.Task[Any], timeout_s: float | None) -> None:
         await asyncio.wait({task, self._closing}, timeout=timeout_s, return_when=asyncio.FIRST_COMPLETED)
 
-    def _is_known(self, command_id: str, wanted: Wanted) -> bool:
+    async def _is_known(self, command_id: str, wanted: Wanted) -> bool:
+        """Tell whether a command with this id runs or ran, here or in a server before this one."""
         run = self._runs.get(command_id)
         if run is not None:
             if run.wanted != wanted:
                 raise CommandIdTaken(command_id)
             return True
-        found = self._find(command_id)
-        if found is None:
+        try:
+            # Answered at once, so that nobody else comes between this and the start.
+            result = await self._runtime.result(command_id)
+        except CommandNotFound:
             return False
-        if found.result().command.strip() != wanted.line.strip():
+        if result.command.strip() != wanted.line.strip():
             raise CommandIdTaken(command_id)
         return True
 

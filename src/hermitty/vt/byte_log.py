@@ -91,6 +91,13 @@ class ByteLog:
             self._held -= gone
         return self._end
 
+    def forget(self) -> None:
+        """Let go of all bytes; offsets stay as they are."""
+        self._first = self._end
+        self._blocks.clear()
+        self._gathered.clear()
+        self._held = 0
+
     def read(self, since: int, until: int | None = None) -> LogSlice:
         """Return the bytes from `since` up to, not including, `until` (None: the end).
 

@@ -127,3 +127,22 @@ async def test_a_question_is_still_asked_after_a_kill_and_its_answer_counts(
 async def _result(client: aiohttp.ClientSession, server: ServerProcess) -> Any:
     async with client.get(f"http://127.0.0.1:{server.port}/api/commands/{COMMAND}?wait_s=5") as response:
         return await response.json() if response.status == 200 else None
+
+
+@pytest.mark.usefixtures("allowed")
+@pytest.mark.parametrize("path", ["/api/run", "terminal"])
+async def test_a_command_that_is_asked_for_again_after_a_restart_does_not_run_again(
+    server: ServerProcess, client: aiohttp.ClientSession, work: Path, path: str
+) -> None:
+    if path == "terminal":
+        terminal = (await call(client, server, "POST", "/api/terminals", cwd=str(work)))["id"]
+        path, body = f"/api/terminals/{terminal}/commands", {}
+    else:
+        body = {"cwd": str(work)}
+    wanted = {"command": "echo once >>ran; (exit 3)", "id": COMMAND, **body}
+    first = await call(client, server, "POST", path, **wanted)
+    await server.end(signal.SIGKILL)
+    await server.start()
+    again = await call(client, server, "POST", path, **wanted)
+    assert (again["id"], again["state"], again["exit_code"]) == (first["id"], "done", 3)
+    assert (work / "ran").read_text() == "once\n"
