@@ -163,7 +163,7 @@ class Hand:
             self.ledger.problem("left_processes", f"{self.name}: the shell {pid} of terminal {opened.id}")
 
     async def open_terminal(self, **fields: Any) -> RemoteTerminal:
-        """Open a terminal under a name of its own, once: after a break it is looked for."""
+        """Open a terminal under a name of its own. What a kill left half open is deleted, and another one opened."""
         name = f"{self.name}-{self.dice.getrandbits(48):012x}"
         while True:
             try:
@@ -174,14 +174,8 @@ class Hand:
             found = [each["id"] for each in listed if each["name"] == name]
             if len(found) > 1:
                 self.ledger.problem("wrong_answers", f"{self.name}: one terminal was opened {len(found)} times")
-            if found:
-                return await self.known_terminal(found[0])
-
-    async def known_terminal(self, terminal_id: str) -> RemoteTerminal:
-        """Return a terminal as soon as this client has heard of it."""
-        while terminal_id not in {each.id for each in self.rt.terminals()}:
-            await asyncio.sleep(_LOOK_S)
-        return self.rt.terminal(terminal_id)
+            for each in found:
+                await self.delete_terminal(each)
 
     async def delete_terminal(self, terminal_id: str) -> None:
         """Destroy a terminal, as often as that takes."""

@@ -132,7 +132,7 @@ async def test_half_a_frame_and_then_nothing_costs_nothing(host: HostClient, sta
     with stranger(state, OBSERVER, struct.pack("!IB", MAX_FRAME - 4, 2) + b"x" * 1_000_000):
         pass
 
-    await so(lambda: len(os.listdir(f"/proc/{host.pid}/fd")) == before)
+    await so(lambda: len(os.listdir(f"/proc/{host.pid}/fd")) <= before)
     assert (await running(state)).report.user_pid == os.getpid()
 
 

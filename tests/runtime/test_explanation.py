@@ -91,7 +91,8 @@ async def test_a_part_of_an_output_is_not_read_as_data(rt: Runtime, work: Path, 
     assert (explained.structured, explained.suggestions) == (None, [])
 
     dial.turn(terminal__output_line_limit=3)
-    cut = await rt.run("ls -la", cwd=work.parent)
+    terminal = await rt.open_terminal(cwd=work.parent)  # one that is open already goes by the settings it began with
+    cut = await rt.run_in(terminal.id, "ls -la")
     assert cut.truncated
     assert (await rt.explain(cut)).structured is None
 

@@ -349,11 +349,11 @@ async def test_a_server_that_was_started_again_is_used_again(
         begun = await data(client, "start", command="sh -c 'echo $$ >../pid; exec sleep 1000'")
         pid = await pid_in(work)
         waiting = asyncio.create_task(client.call_tool("wait", {"target": begun["id"], "timeout_s": 50}))
-        listed = await data(client, "list")  # the server has had the wait: they come one after the other
+        listed = await data(client, "list")  # the server has most likely had the wait
         assert listed["terminals"]
 
         await process.end(signal.SIGKILL)
-        with pytest.raises(MCPError, match=r"broke before the answer .* it may have been done"):
+        with pytest.raises(MCPError, match=r"broke before the answer .* it may have been done|nothing was done"):
             await waiting
 
         # A call that comes while nobody is there waits for the server.
