@@ -18,6 +18,7 @@ from hermitty.runtime.api import Command, Runtime, Terminal
 from hermitty.runtime.commands import Known
 from hermitty.runtime.history.entry import HistoryQuery
 from tests.client.conftest import TOKEN, Server, until
+from tests.support.kernel import gone, so
 from tests.support.runtimes import Gate
 from tests.support.shells import PATIENCE_S
 
@@ -162,6 +163,19 @@ async def test_cancelling_a_run_kills_its_command(rt: RemoteRuntime, server: Ser
     await until(rt, lambda: not rt.terminals(busy=True))
     [known] = rt.commands()
     assert (await rt.result(known.handle.id)).state is State.KILLED
+
+
+async def test_cancelling_kills_a_command_in_a_temporary_terminal(rt: RemoteRuntime, tmp_path: Path) -> None:
+    written = tmp_path / "pid"
+    work = asyncio.create_task(
+        rt.run_temporary("echo $$ >pid; exec sleep 1000", cwd=tmp_path, command_id="c_00112233445566aa")
+    )
+    await so(lambda: written.exists() and written.read_text().endswith("\n"))
+    work.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await work
+    await gone(int(written.read_text()))
+    assert (await rt.result("c_00112233445566aa", PATIENCE_S)).state is State.KILLED
 
 
 async def test_batches_temporary_terminals_and_answers(rt: RemoteRuntime, tmp_path: Path) -> None:

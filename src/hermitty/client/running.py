@@ -83,6 +83,19 @@ class Runs:
             self._kill_later(command_id)
             raise
 
+    async def run_whole(self, path: str, body: dict[str, Any]) -> CommandResult:
+        """Run a command to its end in one request. Cancelling kills it."""
+        command_id = checked_command_id(body.get("id")) or new_command_id()
+        try:
+            with self.sending(body["command"], body.get("session"), None, command_id):
+                answer = await self._http.send("POST", path, body={**body, "id": command_id}, answer_s=None)
+        except ConnectionBroke as exc:
+            raise OutcomeUnknown(f"{exc.message}; unknown whether the command ran", exc.url, command_id) from exc
+        except asyncio.CancelledError:
+            self._kill_later(command_id)
+            raise
+        return result_of_dict(answer.json())
+
     async def look(self, command_id: str, wait_s: float = 0.0) -> CommandResult:
         """Return what the server knows of a command, after waiting for its end or a question at most that long."""
         query = {"wait_s": wait_s} if wait_s else None

@@ -191,9 +191,11 @@ class RemoteRuntime:
         env: Mapping[str, str] | None = None,
         wait_s: float | None = None,
         answers: Sequence[Answering] = (),
+        command_id: str | None = None,
         sandbox: object = None,
     ) -> CommandResult:
         """Run a command in a terminal of its own, which is gone afterwards. After `wait_s` the command is killed."""
+        self._connection.check_open()
         body = {
             "command": checked_line(command),
             "cwd": _directory(cwd),
@@ -203,11 +205,10 @@ class RemoteRuntime:
             "env": None if env is None else dict(env),
             "wait_s": checked_time("wait_s", wait_s),
             "answers": _answers(answers),
+            "id": command_id,
             "sandbox": _sandbox(sandbox),
         }
-        with self._connection.runs.sending(command, session, None, f"temporary {id(body)}"):
-            told = await self._once("POST", "/api/temporary", body, "whether the command ran")
-        return result_of_dict(told)
+        return await self._connection.runs.run_whole("/api/temporary", body)
 
     async def run_batch(
         self,

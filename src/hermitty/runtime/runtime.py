@@ -219,12 +219,14 @@ class Runtime:
         env: Mapping[str, str] | None = None,
         wait_s: float | None = None,
         answers: Sequence[Answer] = (),
+        command_id: str | None = None,
         sandbox: Sandbox | str | Mapping[str, object] | None = None,
     ) -> CommandResult:
         """Run a command in a terminal of its own, which is gone afterwards. After `wait_s` the command is killed."""
         self._check_open()
         request = RunRequest(
             *(command, cwd, session, workspace, shell, "pty", env or {}, wait_s, None, answers),
+            command_id=command_id,
             sandbox=Sandbox.parse(sandbox),
         )
         return await self._runner.run_temporary(request)

@@ -114,6 +114,7 @@ class RunTemporary(Body):
     wait_s: Seconds | None = None
     env: dict[str, str] | None = None
     answers: list[Answer] = []
+    id: CommandIdText | None = None
     sandbox: Literal["off", "workspace", "strict"] | SandboxWish | None = None
 
 

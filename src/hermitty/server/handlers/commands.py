@@ -67,18 +67,23 @@ async def run_in(call: Call[requests.RunIn, None]) -> replies.CommandResult:
 async def run_temporary(call: Call[requests.RunTemporary, None]) -> replies.CommandResult:
     """Run a command in a terminal of its own, which is gone afterwards."""
     body, parts = call.body, call.parts
-    result = await parts.runs.detached(
-        parts.runtime.run_temporary(
+    wait_s = _bounded(call, body.wait_s)
+    result = await parts.runs.run(
+        Wanted(body.command, None, body.session),
+        lambda command_id: parts.runtime.run_temporary(
             body.command,
             cwd=body.cwd,
             session=body.session,
             workspace=body.workspace,
             shell=body.shell,
             env=body.env,
-            wait_s=_bounded(call, body.wait_s),
+            wait_s=wait_s,
             answers=_answers(body.answers),
+            command_id=command_id,
             sandbox=sandbox_of(body.sandbox),
-        )
+        ),
+        command_id=body.id,
+        wait_s=0,
     )
     return result_of(result)
 
