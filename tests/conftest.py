@@ -18,11 +18,26 @@ import pytest
 
 pytest.register_assert_rewrite("tests.support", "tests.contract")
 
-# Time on a busy machine says nothing about an example; tests that wait have their own timeouts.
-hypothesis.settings.register_profile("hermitty", deadline=None)
+# Time on a busy machine says nothing about an example; tests that wait have their own timeouts. The same code is tried
+# with the same examples; `--hypothesis-profile=explore` looks for others.
+hypothesis.settings.register_profile("hermitty", deadline=None, derandomize=True)
+hypothesis.settings.register_profile("explore", deadline=None)
 hypothesis.settings.load_profile("hermitty")
 
+# Few tests that take long: begun last, they would be waited for when all others are done.
+SLOW_FIRST = ("tests/soak/test_soak.py", "tests/cluster/", "tests/web/", "tests/server/durable/", "tests/adapters/mcp/")
+
 ON_LINUX = sys.platform == "linux"
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Put what takes long first."""
+
+    def rank(item: pytest.Item) -> int:
+        places = (number for number, slow in enumerate(SLOW_FIRST) if item.nodeid.startswith(slow))
+        return next(places, len(SLOW_FIRST))
+
+    items.sort(key=rank)
 
 
 def open_descriptors() -> dict[int, str]:

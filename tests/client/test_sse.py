@@ -57,6 +57,11 @@ lines = st.lists(
 ends = st.sampled_from([b"\n", b"\r\n", b"\r"])
 
 
+def test_nothing_between_return_and_newline_changes_nothing() -> None:
+    assert parsed(b"data: x\r", b"", b"\n", b"\r\n") == [ServerEvent("message", "x", "")]
+    assert parsed(b"data: x\r", b"", b"\n") == []
+
+
 @given(lines, ends, st.data())
 def test_any_chunking_gives_the_same_events(parts: list[bytes], end: bytes, data: st.DataObject) -> None:
     stream = end.join(parts) + end

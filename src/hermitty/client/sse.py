@@ -38,7 +38,9 @@ class EventParser:
 
     def feed(self, data: bytes) -> list[ServerEvent]:
         """Take the next bytes and return the events that are complete."""
-        if self._after_return and data:
+        if not data:
+            return []
+        if self._after_return:
             self._after_return = False
             data = data[1:] if data[:1] == b"\n" else data
         data = self._held + data

@@ -22,8 +22,9 @@ from hermitty.runtime.history.store import Database, Identity, identity_of, is_d
 
 T = TypeVar("T")
 
-# The event loop waits no longer than this for another process or the thread of the history, and tries again later.
-_BUSY_MS = 20
+# The event loop waits no longer than this for another process or the thread of the history, and tries again later. A
+# result that waits is lost if this process is killed meanwhile; the thread may be slow, but has little to do.
+_BUSY_MS = 250
 _RETRY_S = 0.1
 _BACKLOG_BYTES = 8 * 1024 * 1024
 # The disk is waited for after so many bytes, as SQLite does by itself, but not in the event loop.
