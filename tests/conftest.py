@@ -24,20 +24,7 @@ hypothesis.settings.register_profile("hermitty", deadline=None, derandomize=True
 hypothesis.settings.register_profile("explore", deadline=None)
 hypothesis.settings.load_profile("hermitty")
 
-# Few tests that take long: begun last, they would be waited for when all others are done.
-SLOW_FIRST = ("tests/soak/test_soak.py", "tests/cluster/", "tests/web/", "tests/server/durable/", "tests/adapters/mcp/")
-
 ON_LINUX = sys.platform == "linux"
-
-
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Put what takes long first."""
-
-    def rank(item: pytest.Item) -> int:
-        places = (number for number, slow in enumerate(SLOW_FIRST) if item.nodeid.startswith(slow))
-        return next(places, len(SLOW_FIRST))
-
-    items.sort(key=rank)
 
 
 def open_descriptors() -> dict[int, str]:
@@ -62,8 +49,11 @@ def children() -> set[int]:
         os.waitid(os.P_ALL, 0, os.WEXITED | os.WNOHANG | os.WNOWAIT)
     except ChildProcessError:
         return set()
-    lists = Path("/proc/self/task").glob("*/children")  # a child is listed with the thread that forked it
-    return {int(pid) for each in lists for pid in each.read_text().split()}
+    found: set[int] = set()
+    for each in Path("/proc/self/task").glob("*/children"):  # a child is listed with the thread that forked it
+        with contextlib.suppress(FileNotFoundError):  # a thread that has just ended
+            found.update(map(int, each.read_text().split()))
+    return found
 
 
 def describe_child(pid: int) -> str:
