@@ -610,3 +610,29 @@ async def test_a_cancelled_search_ends(store: ArtifactStore) -> None:
     searching.cancel()
     with pytest.raises(asyncio.CancelledError):
         await searching
+
+
+@pytest.mark.parametrize("ended", [False, True], ids=["still written", "finished"])
+async def test_another_process_goes_on_from_where_the_state_was_kept(
+    store: ArtifactStore, directory: Path, ended: bool
+) -> None:
+    before, after = b"begun " * 10, b"and gone on with\n" * 10
+    first = store.open(COMMAND)
+    first.append(before)
+    state = json.loads(json.dumps(first.state()))
+    first.append(after)
+    if ended:  # the state was kept before the end, and the process killed after it
+        first.close()
+        assert first.keep() is not None
+    else:
+        first.leave()
+
+    other = ArtifactStore(directory, memory_bytes=10)
+    second = other.open(COMMAND)
+    second.go_on_from(state)
+    second.append(after)
+    second.close()
+    artifact = second.keep()
+    assert (artifact, second.lost, second.problem) == (state["id"], 0, None)
+    assert await content(other, state["id"]) == before + after
+    other.close()

@@ -116,6 +116,10 @@ class ArtifactWriter:
             return
         path = self._keeper.directory / f"{state['id']}.part"
         try:
+            if not path.exists():
+                # It was finished after its state was kept. The end of the output comes once more.
+                for finished in path.parent.glob(f"{path.stem}.*"):
+                    finished.rename(path)
             os.ftruncate(self._begin(state["id"], path, _OLD_FILE), state["written"])
             self._written = state["written"]
         except OSError as exc:
