@@ -271,7 +271,7 @@ _NESTED = st.lists(
 _MODES = b"\x1b[?%d$p"
 
 
-def state_of(screen: GhosttyScreen) -> dict[str, object]:
+def state_of(screen: Screen) -> dict[str, object]:
     """Read all there is to know, without changing it."""
     return {
         "size": screen.size,
@@ -285,7 +285,7 @@ def state_of(screen: GhosttyScreen) -> dict[str, object]:
     }
 
 
-def answers_of(screen: GhosttyScreen) -> bytes:
+def answers_of(screen: Screen) -> bytes:
     """Ask what only a query tells, giving up an unfinished sequence: modes, shape, region, style, colours."""
     modes = b"".join(_MODES % mode for mode in (5, 6, 7, 12, 66, 69, 1000, 1003, 1006, 2004, 2048))
     settings = b"".join(b"\x1bP$q%s\x1b\\" % name for name in (b"m", b"r", b"s", b" q"))

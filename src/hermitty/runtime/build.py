@@ -15,6 +15,7 @@ from hermitty.runtime.places import find_places
 from hermitty.runtime.runtime import Runtime
 from hermitty.runtime.settings.source import SettingsSource
 from hermitty.vt.ghostty import GhosttyScreen
+from hermitty.vt.lazy_screen import LazyScreen
 from hermitty.vt.screen import Screen
 
 if TYPE_CHECKING:
@@ -68,7 +69,7 @@ def build_runtime(
         host or _local_host(),
         current,
         _new_screen,
-        restore_screen=GhosttyScreen.restore,
+        restore_screen=_restored_screen,
         artifacts=artifacts,
         history=history,
         make_gate=make_gate,
@@ -93,4 +94,8 @@ def _local_host() -> Host:
 
 
 def _new_screen(size: Size) -> Screen:
-    return GhosttyScreen(size)
+    return LazyScreen(GhosttyScreen(size))
+
+
+def _restored_screen(snapshot: bytes) -> Screen:
+    return LazyScreen(GhosttyScreen.restore(snapshot))

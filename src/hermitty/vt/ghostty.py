@@ -116,6 +116,16 @@ class GhosttyScreen:
         """How many rows have scrolled off and are kept."""
         return int(self._terminal.get(c.Data.SCROLLBACK_ROWS, ctypes.c_size_t()).value)
 
+    @property
+    def is_between_sequences(self) -> bool:
+        """Whether no escape sequence and no character is half there."""
+        return not self._terminal.unfinished()
+
+    @property
+    def scrolls_whole(self) -> bool:
+        """Whether line ends at the bottom move all rows up: no program has set margins."""
+        return not self._terminal.sequences("scrolling_region")
+
     def runs(self) -> list[list[Run]]:
         """Read the visible rows as styled runs, without trailing plain blanks."""
         return [trimmed(row.runs) for row in self._terminal.rows().values()]

@@ -1,0 +1,166 @@
+"""A screen that is drawn when somebody looks at it.
+
+Most output is plain: characters, line ends and colours. The terminal owes nothing for it, no mode changes, and of a
+flood nobody ever sees more than the end. So plain output is held, and drawn as soon as somebody asks for what it shows,
+or as anything else comes. Of a flood that is longer than what is held, those lines are left out that so many others
+follow that neither the screen nor its history would have them any more; only their last colours matter.
+"""
+
+import re
+from collections import deque
+
+from hermitty.model import Size
+from hermitty.vt.ghostty import SCROLLBACK_BYTES, GhosttyScreen
+from hermitty.vt.screen import Cursor, Run
+
+# A shorter piece is drawn at once, if nothing is held: it costs less than a look at it.
+_WORTH_HOLDING = 8 * 1024
+# So much is held: drawing it takes one to four milliseconds.
+_HELD_BYTES = 512 * 1024
+
+_PLAIN = bytes([*b"\t\n\r", *range(0x20, 0x7F), *range(0x80, 0x100)])
+_COLOURS = re.compile(rb"\x1b\[[0-9;:]*m")
+_NOT_COLOURS = re.compile(rb"\x1b(?!\[[0-9;:]*+m)")
+_BEGUN_COLOURS = re.compile(rb"\x1b(?:\[[0-9;:]{0,80})?")
+
+
+def plain_end(data: bytes) -> int | None:
+    """Return where plain output ends: at the end, or where colours begin that are cut off; None: it is not plain."""
+    other = data.translate(None, _PLAIN)
+    if not other:
+        return len(data)
+    if other.strip(b"\x1b"):
+        return None
+    last = data.rfind(b"\x1b")
+    end = last if _BEGUN_COLOURS.fullmatch(data, last) else len(data)
+    return end if _NOT_COLOURS.search(data, 0, end) is None else None
+
+
+def colours_after(plain: bytes) -> bytes:
+    """Return what sets the colours that are set behind plain output."""
+    if b"\x1b" not in plain:
+        return b""
+    reset = max(0, plain.rfind(b"\x1b[0m"))
+    return b"".join(_COLOURS.findall(plain, max(reset, plain.rfind(b"\x1b[m", reset))))
+
+
+def most_rows(size: Size) -> int:
+    """Return how many rows are never kept: the history has room for about half of them."""
+    return size.rows + 2 * SCROLLBACK_BYTES // (8 * size.cols)
+
+
+class LazyScreen:
+    """A Screen by Ghostty that shows the same as one that is drawn at once; their histories may begin differently."""
+
+    def __init__(self, screen: GhosttyScreen) -> None:
+        self._real = screen
+        self._held: deque[bytes] = deque()
+        self._held_bytes = 0
+        self._cut = b""  # colours that came in part; they go behind what is held
+
+    def feed(self, data: bytes) -> bytes:
+        """Take output of the program; return the bytes the terminal owes it, usually none."""
+        if not (self._held or (len(data) >= _WORTH_HOLDING and self._real.is_between_sequences)):
+            return self._real.feed(data)
+        whole = self._cut + data if self._cut else data
+        end = plain_end(whole)
+        if end is None:
+            self._draw()
+            return self._real.feed(data)
+        self._cut = whole[end:]
+        # A slice of a whole bytes object is that object: the log has it too, and there is no copy.
+        self._held.append(whole[:end])
+        self._held_bytes += end
+        if self._held_bytes > _HELD_BYTES:
+            self._leave_out()
+        return b""
+
+    def _draw(self) -> GhosttyScreen:
+        """Draw what is held; return the screen that shows everything."""
+        if self._held:
+            self._real.feed(b"".join((*self._held, self._cut)))
+            self._held.clear()
+            self._held_bytes = 0
+            self._cut = b""
+        return self._real
+
+    def _leave_out(self) -> None:
+        """Let go of the oldest lines that are held, if enough others follow them; else draw them all."""
+        missing = most_rows(self._real.size)
+        newer: list[bytes] = []
+        while self._held and missing > 0:
+            newer.append(self._held.pop())
+            missing -= newer[-1].count(b"\n")
+        older = b"".join(self._held)
+        end = older.rfind(b"\r\n")
+        if missing > 0 or end < 0 or not self._real.scrolls_whole:
+            self._held = deque((older, *reversed(newer)))
+            self._draw()
+            return
+        self._real.feed(colours_after(older[:end]))
+        self._held = deque((older[end:], *reversed(newer)))
+        self._held_bytes -= end
+
+    def resize(self, size: Size) -> bytes:
+        """Change the size, reflowing the primary screen; return the report that the program asked for."""
+        return self._draw().resize(size)
+
+    # Plain output changes none of these.
+
+    @property
+    def size(self) -> Size:
+        """Columns and rows."""
+        return self._real.size
+
+    @property
+    def alternate(self) -> bool:
+        """Whether a full-screen program shows the alternate screen."""
+        return self._real.alternate
+
+    @property
+    def title(self) -> str:
+        """The title the program set, without control characters."""
+        return self._real.title
+
+    @property
+    def bracketed_paste(self) -> bool:
+        """Whether pastes have to be marked as such."""
+        return self._real.bracketed_paste
+
+    @property
+    def application_cursor_keys(self) -> bool:
+        """Whether arrow keys send SS3 sequences instead of CSI ones."""
+        return self._real.application_cursor_keys
+
+    # Output shows in these.
+
+    @property
+    def cursor(self) -> Cursor:
+        """The cursor of the screen that is shown."""
+        return self._draw().cursor
+
+    def text(self) -> str:
+        """Read the visible rows, without trailing blanks and trailing empty rows."""
+        return self._draw().text()
+
+    def history_text(self) -> str:
+        """Read the rows that scrolled off, as far as they are kept, and then the visible ones."""
+        return self._draw().history_text()
+
+    def runs(self) -> list[list[Run]]:
+        """Read the visible rows as styled runs, without trailing plain blanks."""
+        return self._draw().runs()
+
+    def repaint(self) -> bytes:
+        """Write bytes that bring a fresh terminal of the same size to this state."""
+        return self._draw().repaint()
+
+    def snapshot(self) -> bytes:
+        """Write the whole state, history included, for `restore` of the same version."""
+        return self._draw().snapshot()
+
+    def close(self) -> None:
+        """Free the memory. Closing twice is fine."""
+        self._held.clear()
+        self._cut = b""
+        self._real.close()
