@@ -54,7 +54,8 @@ _PIECES = st.lists(st.one_of(st.sampled_from(_PLAIN), st.sampled_from(_OTHER), _
 @pytest.fixture(autouse=True)
 def little_is_held(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(lazy_screen, "_WORTH_HOLDING", 8)
-    monkeypatch.setattr(lazy_screen, "_HELD_BYTES", 12_000)
+    monkeypatch.setattr(lazy_screen, "_HELD_BYTES", 20_000)
+    monkeypatch.setattr(lazy_screen, "_WORTH_LEAVING_OUT", 3_000)
 
 
 def agree(lazy: LazyScreen, eager: GhosttyScreen) -> None:

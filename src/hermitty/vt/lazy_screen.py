@@ -22,6 +22,9 @@ _WORTH_HOLDING = 8 * 1024
 # So much is held: drawing it takes one to four milliseconds.
 _HELD_BYTES = 512 * 1024
 
+# A look for lines that can be left out costs as much as to draw this.
+_WORTH_LEAVING_OUT = 32 * 1024
+
 _PLAIN = bytes([*b"\t\n\r", *range(0x20, 0x7F), *range(0x80, 0x100)])
 _COLOURS = re.compile(rb"\x1b\[[0-9;:]*m")
 _NOT_COLOURS = re.compile(rb"\x1b(?!\[[0-9;:]*+m)")
@@ -49,8 +52,8 @@ def colours_after(plain: bytes) -> bytes:
 
 
 def most_rows(size: Size) -> int:
-    """Return how many rows are never kept: the history has room for about half of them."""
-    return size.rows + 2 * SCROLLBACK_BYTES // (8 * size.cols)
+    """Return how many rows are never kept: a cell takes 8 bytes, and rows leave the history many at a time."""
+    return size.rows + 3 * SCROLLBACK_BYTES // (16 * size.cols)
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,6 +93,8 @@ class LazyScreen:
         self._held_bytes += end
         if self._held_bytes > _HELD_BYTES:
             self._leave_out()
+            if self._held_bytes > _HELD_BYTES // 2:
+                self._draw()
         return b""
 
     @property
@@ -104,6 +109,8 @@ class LazyScreen:
         """Draw what is held; return the screen that shows everything."""
         real = self._real
         if self._held:
+            if self._held_bytes > _WORTH_LEAVING_OUT:
+                self._leave_out()
             real.feed(b"".join((*self._held, self._cut)))
             self._held.clear()
             self._held_bytes = 0
@@ -111,7 +118,7 @@ class LazyScreen:
         return real
 
     def _leave_out(self) -> None:
-        """Let go of the oldest lines that are held, if enough others follow them; else draw them all."""
+        """Let go of the oldest lines that are held, as far as enough others follow them."""
         missing = most_rows(self._real.size)
         newer: list[bytes] = []
         while self._held and missing > 0:
@@ -119,13 +126,11 @@ class LazyScreen:
             missing -= newer[-1].count(b"\n")
         older = b"".join(self._held)
         end = older.rfind(b"\r\n")
-        if missing > 0 or end < 0 or not self._real.scrolls_whole:
-            self._held = deque((older, *reversed(newer)))
-            self._draw()
-            return
-        self._real.feed(colours_after(older[:end]))
-        self._held = deque((older[end:], *reversed(newer)))
-        self._held_bytes -= end
+        if end > 0 and self._real.scrolls_whole:
+            self._real.feed(colours_after(older[:end]))
+            self._held_bytes -= end
+            older = older[end:]
+        self._held = deque((older, *reversed(newer)))
 
     def resize(self, size: Size) -> bytes:
         """Change the size, reflowing the primary screen; return the report that the program asked for."""
