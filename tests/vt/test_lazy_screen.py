@@ -226,6 +226,9 @@ def test_a_resting_screen_takes_little_and_tells_the_same() -> None:
     lazy.rest()
     asked = (lazy.size, lazy.title, lazy.alternate, lazy.bracketed_paste, lazy.application_cursor_keys)
     assert asked == (WIDE, "a title", False, True, True)
+    restored = GhosttyScreen.restore(lazy.snapshot())
+    agree(LazyScreen(restored), eager)
+    restored.close()
     for screen in (lazy, eager):
         screen.feed(b"4mgreen")
     agree(lazy, eager)

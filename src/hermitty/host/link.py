@@ -4,10 +4,10 @@ import asyncio
 import os
 import socket
 from collections.abc import Callable
-from dataclasses import dataclass
-from typing import Any, TypeVar
+from typing import TypeVar
 
-from hermitty.errors import HermittyError, HostUnavailable
+from hermitty.errors import HostUnavailable
+from hermitty.host.asking import Asking
 from hermitty.host.place import is_same_user
 from hermitty.version import __version__
 from hermitty.wire.hostlink import messages as m
@@ -17,15 +17,6 @@ T = TypeVar("T")
 AnswerT = TypeVar("AnswerT", bound=m.Answer)
 
 
-@dataclass(frozen=True, slots=True)
-class _Asked:
-    """A request that waits for its answer. What the answer means is made of it at once, before the next event."""
-
-    answer: "asyncio.Future[Any]"
-    adopt: Callable[[Any], Any]
-    undo: Callable[[Any], None] | None  # for an answer that nobody waits for any more
-
-
 class Link(asyncio.Protocol):
     """Tells `on_event` everything that was not asked for, and `on_lost` once when the other end is gone."""
 
@@ -33,8 +24,7 @@ class Link(asyncio.Protocol):
         self._on_event = on_event
         self._on_lost = on_lost
         self._decoder = Decoder()
-        self._asked: dict[int, _Asked] = {}
-        self._last_request = 0
+        self._asking = Asking()
         self._transport: asyncio.Transport | None = None
         self._loop = asyncio.get_running_loop()
         self._greeting: asyncio.Future[m.Welcome | m.Refused] = self._loop.create_future()
@@ -83,18 +73,7 @@ class Link(asyncio.Protocol):
         """Send a request; return what will be made of its answer. Raises HostUnavailable when the host is gone."""
         if not self.is_up:
             raise HostUnavailable(f"{self._host} is gone")
-        self._last_request += 1
-        number = self._last_request
-        self.send(request(number))
-        answer: asyncio.Future[T] = self._loop.create_future()
-
-        def checked(given: m.Answer) -> T:
-            if not isinstance(given, kind):
-                raise HostUnavailable(f"{self._host} answered with {type(given).__name__}")
-            return adopt(given)
-
-        self._asked[number] = _Asked(answer, checked, undo)
-        return answer
+        return self._asking.ask(lambda number: self.send(request(number)), kind, adopt, undo)
 
     def close(self) -> None:
         """End the connection, once everything was sent."""
@@ -113,8 +92,10 @@ class Link(asyncio.Protocol):
         for message in self._decoder.feed(data):
             if isinstance(message, m.Event):
                 self._on_event(message)
+            elif isinstance(message, m.Failed):
+                self._asking.failed(message.request, error_of(message))
             elif isinstance(message, m.Answer):
-                self._answered(message)
+                self._asking.answered(message.request, message, self._host)
             elif isinstance(message, m.Welcome | m.Refused) and not self._greeting.done():
                 self._greeting.set_result(message)
             elif self._transport is not None:
@@ -125,31 +106,6 @@ class Link(asyncio.Protocol):
         self._transport = None
         if not self._greeting.done():
             self._greeting.set_exception(ConnectionResetError("the host ended the connection"))
-        for asked in self._asked.values():
-            if not asked.answer.done():
-                asked.answer.set_exception(HostUnavailable(f"{self._host} is gone"))
-                asked.answer.exception()  # whoever asked may have gone, too
-        self._asked.clear()
+        self._asking.end(f"{self._host} is gone")
         self.gone.set()
         self._on_lost()
-
-    def _answered(self, answer: m.Answer) -> None:
-        asked = self._asked.pop(answer.request, None)
-        if asked is None:
-            return
-        if isinstance(answer, m.Failed):
-            if not asked.answer.done():
-                asked.answer.set_exception(error_of(answer))
-                asked.answer.exception()
-            return
-        try:
-            made = asked.adopt(answer)
-        except HermittyError as error:
-            if not asked.answer.done():
-                asked.answer.set_exception(error)
-                asked.answer.exception()
-            return
-        if not asked.answer.done():
-            asked.answer.set_result(made)
-        elif asked.undo is not None:
-            asked.undo(made)

@@ -212,7 +212,7 @@ class LazyScreen:
 
     def snapshot(self) -> bytes:
         """Write the whole state, history included, for `restore` of the same version."""
-        return self._draw().snapshot()
+        return self._draw().snapshot() if self._resting is None else self._resting.snapshot
 
     def close(self) -> None:
         """Free the memory. Closing twice is fine."""
