@@ -19,8 +19,8 @@ from tests.support.shells import PATIENCE_S
 
 pytest.register_assert_rewrite("tests.contract.host_contract")
 
-# Nothing is cut off because a machine is busy.
-PATIENT = LinkTimes(ping_s=PATIENCE_S, answer_s=PATIENCE_S, greet_s=PATIENCE_S, ready_s=PATIENCE_S, lost_s=PATIENCE_S)
+# Nothing is cut off because a machine is busy; agents hear often enough from their gateways.
+PATIENT = LinkTimes(ping_s=1.0, answer_s=PATIENCE_S, greet_s=PATIENCE_S, ready_s=PATIENCE_S, lost_s=PATIENCE_S)
 HOLDING = DaemonOptions(grace_s=PATIENCE_S, adopt_s=PATIENCE_S)
 
 EndLater = Callable[[Path], Path]

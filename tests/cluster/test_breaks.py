@@ -204,7 +204,7 @@ async def test_a_file_that_cannot_be_written_is_not_there_and_breaks_nothing(sta
     remote = await stage.connected()
     pty, sink = await opened(remote, "stty -echo; echo ready; read x; echo got $x; read y")
     await sink.printed(b"ready")
-    (directory,) = (each.directory for each in remote._ptys.values())
+    (directory,) = (each.directory for each in remote._held._ptys.values())
     os.mkdir(f"{directory}/line")
 
     pty.put_file("line", b"a command")
@@ -446,6 +446,59 @@ async def test_a_gateway_that_is_killed_in_mid_stream_leaves_everything_to_the_n
 
     assert await sink.ended() == ExitStatus(code=3)
     assert copy.read_bytes() + sink.data == NUMBERS
+
+
+# Ends that vanish: no byte, no end of the connection.
+
+
+async def test_an_agent_that_vanishes_is_found_by_the_pulse_and_nothing_is_lost(agent: AgentProcess) -> None:
+    remote = RemoteHost("here", agent.endpoint, gateway="g1", times=replace(PATIENT, ping_s=0.2, answer_s=1.0))
+    remote.look()
+    await remote.ready()
+    pty, sink = await opened(remote, f"stty -echo -opost; seq 1 {COUNT}; read x; exit 5")
+    await sink.took(len(NUMBERS) // 3)
+    pid = agent.pid
+    assert pid is not None
+
+    os.kill(pid, signal.SIGSTOP)
+    try:
+        await in_state(remote, NodeState.UNREACHABLE)
+        pty.write(b"go\n")
+    finally:
+        os.kill(pid, signal.SIGCONT)
+
+    assert await sink.ended() == ExitStatus(code=5)
+    assert sink.data == NUMBERS
+    assert agent.pid == pid
+    await remote.aclose()
+
+
+async def test_a_gateway_that_vanishes_loses_the_terminals_to_the_next_and_no_byte(
+    tmp_path: Path, hosts_end: EndLater
+) -> None:
+    stage = Stage(hosts_end(tmp_path / "node"))
+    await stage.listen(lease_s=1.0)
+    copy, endpoint = tmp_path / "copy", stage.endpoint
+    process = await asyncio.create_subprocess_exec(
+        *(sys.executable, str(Path(__file__).with_name("gateway_process.py")), endpoint.host, str(endpoint.port)),
+        *(endpoint.secret.hex(), str(copy), PRINT_NUMBERS),
+    )
+    try:
+        await so(lambda: copy.exists() and copy.stat().st_size > len(NUMBERS) // 3)
+        process.send_signal(signal.SIGSTOP)
+        second = stage.gateway("g2", times=replace(PATIENT, ping_s=0.05))
+        await second.ready()
+        (found,) = await second.found()
+        have = copy.stat().st_size
+        sink = Consumer()
+        sink.pty = await second.take_over(found.terminal, sink, since=have)
+
+        assert await sink.ended() == ExitStatus(code=3)
+        assert copy.read_bytes() + sink.data == NUMBERS
+    finally:
+        process.send_signal(signal.SIGKILL)
+        await process.wait()
+        await stage.aclose()
 
 
 def test_errors_of_the_agent_are_ours() -> None:

@@ -5,6 +5,7 @@ import json
 import os
 import sys
 from collections.abc import AsyncIterator
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -15,7 +16,9 @@ from hermitty.cluster.host import ClusterHost
 from hermitty.cluster.link import LinkTimes
 from hermitty.cluster.local import LocalPlacement, node_state
 from hermitty.cluster.names import whereabouts
+from hermitty.cluster.status import NodeStatus
 from hermitty.errors import InvalidDirectory, InvalidRequest, SandboxUnavailable
+from hermitty.host.control import stop_host
 from hermitty.model import State
 from hermitty.runtime.api import Runtime
 from hermitty.runtime.clustered import open_clustered
@@ -113,7 +116,7 @@ async def test_the_next_gateway_goes_on_with_a_command(clusters: Clusters) -> No
 
 
 async def test_a_command_of_a_lost_node_is_lost_and_its_terminal_comes_back_with_the_node(clusters: Clusters) -> None:
-    runtime = await clusters.open(times=LinkTimes(ping_s=PATIENCE_S, answer_s=0.01, lost_s=0.2, ready_s=PATIENCE_S))
+    runtime = await clusters.open(times=replace(PATIENT, lost_s=0.2))
     listener = Listener(runtime)
     command = await begun(runtime, "echo ready; read x; echo got $x", clusters.home, prints="ready")
     (terminal,) = (each.id for each in runtime.terminals())
@@ -139,6 +142,45 @@ async def test_a_command_of_a_lost_node_is_lost_and_its_terminal_comes_back_with
     ended = await runtime.result(command.id, PATIENCE_S)
     assert ended.exit_code == 0
     assert ended.text.endswith("got it\n")
+
+
+async def test_a_node_that_comes_back_with_another_host_has_lost_its_commands_and_runs_none_again(
+    clusters: Clusters,
+) -> None:
+    runtime = await clusters.open()
+    count = clusters.home / "count"
+    command = await begun(runtime, f"echo x >> {count}; echo ready; read x", clusters.home, prints="ready")
+    (terminal,) = (each.id for each in runtime.terminals())
+    host = host_of(runtime)
+    before, state = used_node(host)
+    placement = host._placement
+    assert isinstance(placement, LocalPlacement)
+    agent = placement.agent(before.id)
+
+    await agent.aclose()
+    await asyncio.to_thread(stop_host, state)
+    agent.start()
+    result = await command.wait(PATIENCE_S)
+
+    assert (result.state, result.exit_code) == (State.LOST, None)
+    async with asyncio.timeout(PATIENCE_S):
+        await host.until(lambda nodes: all(node.state == "live" for node in nodes))
+    (after,) = (node for node in host.nodes() if node.id == before.id)
+    assert (after.key, after.terminals) == (before.key, 0)
+    assert after.incarnation != before.incarnation
+    assert runtime.terminals() == []
+    again = await runtime.run("echo again", cwd=clusters.home)
+    assert again.text == "again\n"
+    assert again.terminal != terminal
+    assert count.read_text() == "x\n"
+
+
+def used_node(host: ClusterHost) -> tuple[NodeStatus, Path]:
+    """The one node with a terminal, and its state directory."""
+    (node,) = (each for each in host.nodes() if each.terminals == 1)
+    placement = host._placement
+    assert isinstance(placement, LocalPlacement)
+    return node, placement.agent(node.id).files.state
 
 
 async def test_a_sandbox_holds_on_a_node_and_outlives_the_gateway(clusters: Clusters, tmp_path: Path) -> None:

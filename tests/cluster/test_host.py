@@ -171,7 +171,7 @@ async def test_a_joining_node_is_used(cluster: Cluster) -> None:
 
 
 async def test_the_terminals_of_a_lost_node_are_told_and_new_ones_go_elsewhere(cluster: Cluster) -> None:
-    host, placement = await cluster.gateway(times=replace(PATIENT, answer_s=0.01, lost_s=0.2))
+    host, placement = await cluster.gateway(times=replace(PATIENT, lost_s=0.2))
     _, sink = await opened(host, "echo ready; read x", "a")
     _, other = await opened(host, "echo ready; read x; echo got $x", "b", "t_0002")
     await sink.printed(b"ready")

@@ -1,7 +1,8 @@
 """The process of an agent: `python -m hermitty.cluster STATE [options]`, on each node of a cluster.
 
 It says one line when it listens: a JSON object with its address and the node's key. With --lifeline it ends when its
-standard input does, so that it cannot outlive whoever started it; the terminals do.
+standard input does, so that it cannot outlive whoever started it; the terminals do. With --stdio it serves the one
+connection that its standard input and output are, says nothing else, and takes the secret from the first line.
 """
 
 import argparse
@@ -16,7 +17,8 @@ from pathlib import Path
 
 from hermitty.cluster.agent import HOST_OPTIONS, Agent, AgentOptions
 from hermitty.cluster.node import NodeFiles
-from hermitty.cluster.session import node_name
+from hermitty.cluster.session import Session, node_name
+from hermitty.cluster.stdio import read_secret, serve_stdio
 from hermitty.errors import HermittyError
 from hermitty.host.daemon import DaemonOptions
 
@@ -29,15 +31,19 @@ def main() -> int:
     try:
         return asyncio.run(_serve(options))
     except (HermittyError, OSError, ValueError) as problem:
-        print(json.dumps({"error": str(problem)}), flush=True)
+        if options.stdio:
+            print(problem, file=sys.stderr)
+        else:
+            print(json.dumps({"error": str(problem)}), flush=True)
         return 1
 
 
 def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(prog="python -m hermitty.cluster", description="Serve the terminals of a node.")
-    parser.add_argument("state", type=Path, help="the node's state directory")
+    parser.add_argument("state", type=_path, help="the node's state directory")
     parser.add_argument("--listen", default="127.0.0.1:0", metavar="HOST:PORT", help="where (default: any free port)")
     parser.add_argument("--unix", metavar="PATH", help="a local socket instead, for whoever forwards it")
+    parser.add_argument("--stdio", action="store_true", help="one connection: standard input and output, as by ssh")
     parser.add_argument("--name", default=node_name(), help="what people call the node")
     parser.add_argument("--lease", type=float, default=12.0, metavar="S", help="a gateway silent for so long is gone")
     parser.add_argument("--tls-cert", metavar="FILE", help="certificate chain: the connection is encrypted")
@@ -45,6 +51,10 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("--host-times", metavar="S,S,S,S", help="how long the durable host waits for whom")
     parser.add_argument("--lifeline", action="store_true", help="end with the standard input")
     return parser
+
+
+def _path(text: str) -> Path:
+    return Path(text).expanduser()
 
 
 async def _serve(options: argparse.Namespace) -> int:
@@ -57,13 +67,18 @@ async def _serve(options: argparse.Namespace) -> int:
     agent = Agent(
         AgentOptions(
             state=options.state,
-            secret=files.own_secret(),
+            secret=read_secret() if options.stdio else files.own_secret(),
             name=options.name,
             lease_s=options.lease,
             host=times,
             tls=context,
         )
     )
+    if options.stdio:
+        session = Session(agent)
+        await serve_stdio(session)
+        await session.ended.wait()
+        return 0
     enough = asyncio.Event()
     loop = asyncio.get_running_loop()
     for number in (signal.SIGTERM, signal.SIGINT):

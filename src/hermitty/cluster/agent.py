@@ -11,7 +11,7 @@ import ssl
 from dataclasses import dataclass
 from pathlib import Path
 
-from hermitty.cluster.node import NodeFiles
+from hermitty.cluster.node import NodeFiles, machine_size
 from hermitty.cluster.session import Session, busy
 from hermitty.errors import HostUnavailable
 from hermitty.host.client import HostClient
@@ -113,6 +113,7 @@ class Agent:
             programs,
             processes.ticks_now(),
             self.is_draining(),
+            *machine_size(),
         )
 
     async def report(self, request: int) -> m.NodeReport:
@@ -137,6 +138,8 @@ class Agent:
     def drain(self, *, on: bool) -> None:
         """Say whether the node shall be left alone; that outlives this process."""
         self._files.drain(on=on)
+        if self._holder is not None and self._holder.gateway:
+            self._holder.send(m.DrainChanged(on))
 
     def is_draining(self) -> bool:
         """Tell whether the node shall get no new terminals."""

@@ -9,35 +9,24 @@ import asyncio
 import contextlib
 import secrets
 from collections.abc import Callable, Coroutine
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import partial
 from typing import Any
 
 from hermitty.cluster import names
 from hermitty.cluster.link import LinkTimes
 from hermitty.cluster.place import PLACE, Place
-from hermitty.cluster.placement import NodeInfo, Placement, PlaceSpec
+from hermitty.cluster.placement import Backend, NodeInfo, Placement, PlaceSpec
 from hermitty.cluster.presence import NodeState
 from hermitty.cluster.remote import RemoteHost
+from hermitty.cluster.rooms import Rooms
+from hermitty.cluster.status import NodeStatus, Since, known_capacity, shown_state
 from hermitty.errors import HermittyError, HostUnavailable, TerminalNotFound
 from hermitty.host.base import FoundPty, Host, HostedProcess, HostedPty, PipeSpec, ProcessSink, PtySpec, Sink
 from hermitty.model import TerminalId
 
 # Room that no terminal uses is given back after a moment: the next one of the workspace may come soon.
 _RELEASE_S = 10.0
-
-
-@dataclass(frozen=True, slots=True)
-class NodeStatus:
-    """A node as this gateway sees it."""
-
-    id: str
-    name: str
-    key: str
-    incarnation: str
-    state: str  # live, draining, unreachable, lost, connecting
-    terminals: int
-    problem: str
 
 
 class ClusterHost:
@@ -57,21 +46,24 @@ class ClusterHost:
         self._programs = programs
         self._times = times or LinkTimes()
         self._wanted = wanted or PlaceSpec("")
-        self._release_s = release_s
+        self._rooms = Rooms(release_s, lambda workspace: self._run(self._release(workspace)))
         self._gateway = gateway or secrets.token_hex(8)
         self._remotes: dict[str, RemoteHost] = {}
+        self._infos: dict[str, NodeInfo] = {}
+        self._since = Since()
         self._seen: dict[str, NodeState] = {}  # the state of each node when it changed last
         self._gone: set[str] = set()  # nodes of which the engine says that they are gone
         self._places: dict[str, Place] = {}
         self._locks: dict[str, asyncio.Lock] = {}
-        self._rooms: dict[str, set[TerminalId]] = {}  # the terminals of each workspace
-        self._workspaces: dict[TerminalId, str] = {}
         self._left: dict[TerminalId, RemoteHost] = {}  # where each terminal was found, or is about to be opened
-        self._releases: dict[str, asyncio.TimerHandle] = {}
         self._tasks: set[asyncio.Task[None]] = set()
         self._changed = asyncio.Event()
-        self._is_leaving = False
         self.on_return: Callable[[], None] | None = None
+
+    @property
+    def backend(self) -> Backend:
+        """Return what kind of engine knows the nodes."""
+        return self._placement.backend
 
     # Nodes.
 
@@ -87,18 +79,23 @@ class ClusterHost:
 
     def nodes(self) -> list[NodeStatus]:
         """Return how the nodes are."""
-        return [
-            NodeStatus(
-                node,
-                remote.name,
-                remote.key,
-                remote.incarnation,
-                "draining" if remote.is_live and remote.is_draining else remote.state.value,
-                remote.terminals,
-                remote.problem,
-            )
-            for node, remote in self._remotes.items()
-        ]
+        return [self._status(node, remote) for node, remote in self._remotes.items()]
+
+    def _status(self, node: str, remote: RemoteHost) -> NodeStatus:
+        info = self._infos[node]
+        state = shown_state(remote.state, is_draining=remote.is_draining)
+        return NodeStatus(
+            id=node,
+            name=remote.name,
+            key=remote.key,
+            incarnation=remote.incarnation,
+            state=state,
+            since=self._since.note(node, state),
+            terminals=remote.terminals,
+            problem=remote.problem,
+            capacity=known_capacity(info.capacity, remote.capacity),
+            labels=info.labels,
+        )
 
     async def drain(self, node: str, *, on: bool = True) -> None:
         """Give a node no new terminals, or again. Raises HostUnavailable when it cannot be told."""
@@ -111,6 +108,7 @@ class ClusterHost:
 
     def _add(self, node: NodeInfo) -> None:
         self._gone.discard(node.id)
+        self._infos[node.id] = node
         if node.id in self._remotes:
             return
         remote = RemoteHost(
@@ -123,10 +121,13 @@ class ClusterHost:
             on_closed=self._closed,
         )
         self._remotes[node.id] = remote
+        self._status(node.id, remote)
         remote.look()
 
     def _node_changed(self, node: str, remote: RemoteHost) -> None:
         before, self._seen[node] = self._seen.get(node), remote.state
+        if node in self._remotes:
+            self._status(node, remote)
         if remote.state is NodeState.LOST and node in self._gone:
             self._run(self._forget(node))
         if remote.state is NodeState.LIVE and before is not remote.state and self.on_return is not None:
@@ -137,6 +138,8 @@ class ClusterHost:
         """Stop looking for a node that is gone for everybody."""
         remote = self._remotes.pop(node, None)
         self._seen.pop(node, None)
+        self._infos.pop(node, None)
+        self._since.forget(node)
         if remote is not None:
             await remote.leave()
 
@@ -187,9 +190,9 @@ class ClusterHost:
             states = ", ".join(f"{node.name} is {node.state}" for node in self.nodes()) or "there is none"
             raise HostUnavailable(f"no node can take a terminal: {states}") from exc
         node = await self._placement.reserve(replace(self._wanted, workspace=workspace), live)
-        place = Place(workspace, self._remotes[node], self._opened, self._closed)
+        place = Place(workspace, self._remotes[node], self._rooms.opened, self._closed)
         self._places[workspace] = place
-        self._look_at_room(workspace)
+        self._rooms.look(workspace)
         return place
 
     def _usable(self) -> list[str]:
@@ -199,34 +202,14 @@ class ClusterHost:
             if remote.is_live and not remote.is_draining and node not in self._gone
         ]
 
-    def _opened(self, workspace: str, terminal: TerminalId) -> None:
-        self._workspaces[terminal] = workspace
-        self._rooms.setdefault(workspace, set()).add(terminal)
-        self._look_at_room(workspace)
-
     def _closed(self, terminal: TerminalId) -> None:
-        workspace = self._workspaces.pop(terminal, None)
-        if workspace is not None:
-            self._rooms[workspace].discard(terminal)
-            self._look_at_room(workspace)
+        self._rooms.closed(terminal)
         self._changed.set()
-
-    def _look_at_room(self, workspace: str) -> None:
-        """Give room back that nobody uses for a while."""
-        if (timer := self._releases.pop(workspace, None)) is not None:
-            timer.cancel()
-        if not self._rooms.get(workspace) and not self._is_leaving:
-            loop = asyncio.get_running_loop()
-            self._releases[workspace] = loop.call_later(self._release_s, self._release_later, workspace)
-
-    def _release_later(self, workspace: str) -> None:
-        self._releases.pop(workspace, None)
-        self._run(self._release(workspace))
 
     async def _release(self, workspace: str) -> None:
         async with self._locks.setdefault(workspace, asyncio.Lock()):
-            if not self._rooms.get(workspace):
-                self._rooms.pop(workspace, None)
+            if not self._rooms.is_used(workspace):
+                self._rooms.forget(workspace)
                 self._places.pop(workspace, None)
                 with contextlib.suppress(HermittyError):
                     await self._placement.release(workspace)
@@ -276,8 +259,8 @@ class ClusterHost:
         if workspace not in self._places and not remote.is_draining:
             with contextlib.suppress(HostUnavailable):  # there is no room any more; it goes on all the same
                 await self._placement.reserve(replace(self._wanted, workspace=workspace), [node])
-            self._places[workspace] = Place(workspace, remote, self._opened, self._closed)
-        self._opened(workspace, found.terminal)
+            self._places[workspace] = Place(workspace, remote, self._rooms.opened, self._closed)
+        self._rooms.opened(workspace, found.terminal)
 
     async def read_file(self, found: FoundPty, name: str) -> bytes | None:
         """Read a file of a PTY that was found."""
@@ -294,7 +277,7 @@ class ClusterHost:
         for remote in self._remotes.values():
             if where is not None and names.is_of(where, remote.key, remote.incarnation):
                 return remote
-        raise TerminalNotFound(terminal, list(self._workspaces))
+        raise TerminalNotFound(terminal, self._rooms.terminals)
 
     async def find_program(self, name: str) -> str | None:
         """Return the path of a program, where terminals of no workspace live."""
@@ -316,23 +299,18 @@ class ClusterHost:
 
     async def leave(self) -> None:
         """Let go of every node: terminals go on, and room that nobody uses is given back."""
-        self._stop()
-        await asyncio.gather(*(self._release(workspace) for workspace in list(self._releases)))
+        unused = self._rooms.stop()
+        await asyncio.gather(*(self._release(workspace) for workspace in unused))
         await self._end()
 
     async def aclose(self) -> None:
         """Close every terminal that is used here."""
-        self._stop()
+        self._rooms.stop()
         await asyncio.gather(*(remote.close_all() for remote in self._remotes.values()))
         for workspace in list(self._places):
             with contextlib.suppress(HermittyError):
                 await self._placement.release(workspace)
         await self._end()
-
-    def _stop(self) -> None:
-        self._is_leaving = True
-        for timer in self._releases.values():
-            timer.cancel()
 
     async def _end(self) -> None:
         for task in self._tasks:

@@ -1,17 +1,19 @@
 """What a gateway has of a node: its terminals and processes, through a connection of its own to the durable host."""
 
 import asyncio
-import json
-from typing import Protocol
+from typing import TYPE_CHECKING, Protocol
 
-from hermitty.cluster.served import ServedProcess, ServedPty, checked_name
+from hermitty.cluster import translation
+from hermitty.cluster.served import ServedProcess, ServedPty
+from hermitty.cluster.translation import checked_name
 from hermitty.errors import InvalidDirectory, TerminalNotFound
-from hermitty.host.base import FoundPty, PipeSpec, PtySpec
 from hermitty.host.client import HostClient
-from hermitty.model import Size, TerminalId
-from hermitty.sandbox.spec import Confinement, Effective
+from hermitty.model import TerminalId
 from hermitty.wire.hostlink import messages as hm
 from hermitty.wire.nodelink import messages as m
+
+if TYPE_CHECKING:
+    from hermitty.host.base import FoundPty
 
 # How often the input of a program that reads slowly is looked at, and how much is no reason to.
 _INPUT_LOOK_S = 0.05
@@ -175,16 +177,7 @@ class Lease:
                 data = await self._pty(handle).pty.get_file(checked_name(name))
                 return m.File(number, data is not None, data or b"")
             case m.Inspect(handle=handle):
-                state = await self._pty(handle).pty.inspect()
-                return m.State(
-                    number,
-                    state.waiting.name,
-                    state.shell_in_front,
-                    state.shell_replaced,
-                    state.echo,
-                    state.canonical,
-                    state.cwd,
-                )
+                return translation.state_message(number, await self._pty(handle).pty.inspect())
             case m.SignalForeground(handle=handle, number=sent, unless=unless):
                 return m.Number(number, await self._pty(handle).pty.signal_foreground(sent, unless=unless))
             case m.SignalSince(handle=handle, mark=mark, number=sent):
@@ -220,20 +213,8 @@ class Lease:
                 raise AssertionError("these were answered before")
 
     async def _open(self, request: m.Open) -> None:
-        spec = PtySpec(
-            terminal=TerminalId(request.terminal),
-            program=request.argv[0],
-            args=request.argv[1:],
-            cwd=request.cwd,
-            env=request.env,
-            size=Size(request.cols, request.rows),
-            directory=request.directory,
-            files={checked_name(file.name): file.text.encode("latin-1") for file in request.files},
-            log_bytes=request.log_bytes,
-            sandbox=_ordered(request.sandbox),
-        )
         served = ServedPty(self, 0)
-        served.pty = await self._client.open(spec, served)
+        served.pty = await self._client.open(translation.pty_spec(request), served)
         self._serve(request.request, served, end=0)
 
     async def _take_over(self, request: m.TakeOver) -> None:
@@ -258,33 +239,14 @@ class Lease:
                 pty.writes,
                 pty.input_bytes,
                 pty.input_taken,
-                _told_sandbox(pty.sandbox),
+                translation.effective_text(pty.sandbox),
             )
         )
 
     async def _list(self, number: int) -> m.FoundList:
         found = await self._client.found()
         self._found = {each.terminal: each for each in found}
-        return m.FoundList(
-            number,
-            tuple(
-                m.FoundItem(
-                    each.terminal,
-                    each.pid,
-                    each.directory,
-                    each.size.cols,
-                    each.size.rows,
-                    each.start,
-                    each.end,
-                    each.writes,
-                    each.answered,
-                    each.exit_status is not None,
-                    None if each.exit_status is None else each.exit_status.code,
-                    None if each.exit_status is None else each.exit_status.signal,
-                )
-                for each in found
-            ),
-        )
+        return m.FoundList(number, tuple(translation.found_item(each) for each in found))
 
     async def _close(self, terminal: str) -> None:
         served = next((each for each in self._ptys.values() if each.pty.terminal == terminal), None)
@@ -302,19 +264,10 @@ class Lease:
         self._last_process += 1
         handle = self._last_process
         process = ServedProcess(self, handle)
-        spec = PipeSpec(
-            owner=request.owner,
-            argv=request.argv,
-            cwd=request.cwd,
-            env=request.env,
-            stdin=request.stdin,
-            merged=request.merged,
-            sandbox=_ordered(request.sandbox),
-        )
-        process.hosted = await self._client.start(spec, process)
+        process.hosted = await self._client.start(translation.pipe_spec(request), process)
         self._processes[handle] = process
         hosted = process.hosted
-        self.send(m.Started(request.request, handle, hosted.pid, _told_sandbox(hosted.sandbox)))
+        self.send(m.Started(request.request, handle, hosted.pid, translation.effective_text(hosted.sandbox)))
         process.begin()
 
     def _pty(self, handle: int) -> ServedPty:
@@ -322,11 +275,3 @@ class Lease:
         if served is None:
             raise TerminalNotFound(f"number {handle}", [each.pty.terminal for each in self._ptys.values()])
         return served
-
-
-def _ordered(order: str | None) -> Confinement | None:
-    return None if order is None else Confinement.from_json(json.loads(order))
-
-
-def _told_sandbox(effective: Effective | None) -> str | None:
-    return None if effective is None else json.dumps(effective.to_json())

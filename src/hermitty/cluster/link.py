@@ -6,16 +6,20 @@ import secrets
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, TypeVar
 
 from hermitty.cluster.endpoint import Endpoint, reach
 from hermitty.errors import HermittyError, HostUnavailable
+from hermitty.host.asking import Asking
 from hermitty.version import __version__
 from hermitty.wire.hostlink.frames import error_of
 from hermitty.wire.hostlink.messages import Failed
 from hermitty.wire.nodelink import messages as m
 from hermitty.wire.nodelink.frames import MAX_FRAME, Decoder, encode
 from hermitty.wire.nodelink.proofs import NONCE_BYTES, is_proof, proof
+
+if TYPE_CHECKING:
+    from hermitty.cluster.tunnel import Tunnel
 
 _LATE_S = 0.05
 
@@ -34,15 +38,6 @@ class LinkTimes:
     lost_s: float = 30.0  # a node that cannot be reached for so long is lost
 
 
-@dataclass(frozen=True, slots=True)
-class _Asked:
-    """A request that waits for its answer. What the answer means is made of it at once, before the next event."""
-
-    answer: "asyncio.Future[Any]"
-    adopt: Callable[[Any], Any]
-    undo: Callable[[Any], None] | None  # for an answer that nobody waits for any more
-
-
 class NodeLink(asyncio.Protocol):
     """Tells `on_event` everything that was not asked for. `gone` is set once the other end is, and says `why`."""
 
@@ -57,17 +52,20 @@ class NodeLink(asyncio.Protocol):
         self._decoder = Decoder()
         self._loop = asyncio.get_running_loop()
         self._transport: asyncio.Transport | None = None
+        self._tunnel: Tunnel | None = None
         self._nonce = secrets.token_hex(NONCE_BYTES)
         self._secret = b""
         self._is_proved = False
         self._greeting: asyncio.Future[m.Welcome | None] = self._loop.create_future()
-        self._asked: dict[int, _Asked] = {}
-        self._last_request = 0
+        self._asking = Asking()
         self._heard_at = self._loop.time()
+        self._asked_at = 0.0  # the first question that may have no answer
         self._pulse: asyncio.TimerHandle | None = None
+        self._looking: asyncio.TimerHandle | None = None
         self._times = LinkTimes()
         self._ticks: tuple[int, float] = (0, 0.0)
         self.is_draining = False
+        self.on_draining: Callable[[], None] | None = None  # that has changed
         self.why = "the connection ended"
         self.gone = asyncio.Event()
 
@@ -91,7 +89,7 @@ class NodeLink(asyncio.Protocol):
         self._secret, self._times = endpoint.secret, times
         try:
             async with asyncio.timeout(times.greet_s):
-                await reach(endpoint, lambda: self)
+                self._tunnel = await reach(endpoint, lambda: self)
                 hello = m.Hello(m.VERSION, __version__, self._role, self._gateway, self._nonce, self._programs)
                 self.send(hello)
                 welcome = await self._greeting
@@ -102,6 +100,13 @@ class NodeLink(asyncio.Protocol):
             self.abort("it cannot be reached")
             reason = getattr(exc, "strerror", None) or exc
             raise HostUnavailable(f"node {self._name} at {endpoint.address} cannot be reached: {reason}") from exc
+        except HermittyError as exc:
+            self.abort("it is refused")
+            if self._tunnel is not None:
+                await self._tunnel.end()
+                if self._tunnel.said:
+                    raise HostUnavailable(f"node {self._name} cannot be reached: {self._tunnel.said}") from exc
+            raise
         except BaseException:
             self.abort("nobody waits for it")
             raise
@@ -126,18 +131,7 @@ class NodeLink(asyncio.Protocol):
         """Send a request; return what will be made of its answer. Raises HostUnavailable when the node is gone."""
         if not self.is_up:
             raise HostUnavailable(f"node {self._name} cannot be reached: {self.why}")
-        self._last_request += 1
-        number = self._last_request
-        self.send(request(number))
-        answer: asyncio.Future[T] = self._loop.create_future()
-
-        def checked(given: m.Answer) -> T:
-            if not isinstance(given, kind):
-                raise HostUnavailable(f"node {self._name} answered with {type(given).__name__}")
-            return adopt(given)
-
-        self._asked[number] = _Asked(answer, checked, undo)
-        return answer
+        return self._asking.ask(lambda number: self.send(request(number)), kind, adopt, undo)
 
     def abort(self, why: str) -> None:
         """End the connection now."""
@@ -162,10 +156,14 @@ class NodeLink(asyncio.Protocol):
         self._heard_at = self._loop.time()
         self._decoder.add(data)
         while self.is_up and (message := self._decoder.next()) is not None:
-            if isinstance(message, m.Event) and self._is_proved:
+            if isinstance(message, m.DrainChanged) and self._is_proved:
+                self._set_draining(message.draining)
+            elif isinstance(message, m.Event) and self._is_proved:
                 self._on_event(message)
+            elif isinstance(message, m.Failed) and self._is_proved:
+                self._asking.failed(message.request, error_of(message))
             elif isinstance(message, m.Answer) and self._is_proved:
-                self._answered(message)
+                self._asking.answered(message.request, message, f"node {self._name}")
             elif isinstance(message, m.Greeting):
                 self._greeted(message)
             else:
@@ -174,17 +172,18 @@ class NodeLink(asyncio.Protocol):
     def connection_lost(self, exc: Exception | None) -> None:
         """Note that the other end is gone, for everybody who waits for an answer."""
         self._transport = None
-        if self._pulse is not None:
-            self._pulse.cancel()
+        for timer in (self._pulse, self._looking):
+            if timer is not None:
+                timer.cancel()
         if not self._greeting.done():
             self._greeting.set_exception(HostUnavailable(f"node {self._name} ended the connection: {self.why}"))
             self._greeting.exception()
-        for asked in self._asked.values():
-            if not asked.answer.done():
-                asked.answer.set_exception(HostUnavailable(f"node {self._name} cannot be reached: {self.why}"))
-                asked.answer.exception()  # whoever asked may have gone, too
-        self._asked.clear()
-        self.gone.set()
+        self._asking.end(f"node {self._name} cannot be reached: {self.why}")
+        if self._tunnel is None or self._tunnel.over.is_set():
+            self.gone.set()
+        else:
+            self._tunnel.on_over = self.gone.set
+            self._tunnel.kill()
 
     def _greeted(self, message: m.Greeting) -> None:
         if self._greeting.done():
@@ -208,43 +207,34 @@ class NodeLink(asyncio.Protocol):
             self.abort("it does not speak our language")
 
     def _ping(self) -> None:
-        """Ask whether the node is there. Anything that it says is an answer."""
-        asked_at = self._loop.time()
+        """Ask whether the node is there: anything that it says is an answer. It hears from us, too."""
 
         def ponged(pong: m.Pong) -> None:
             self._ticks = (pong.ticks, self._loop.time())
-            self.is_draining = pong.draining
-
-        def look(*, is_late: bool = False) -> None:
-            if self._heard_at < asked_at and not is_late:
-                # It may be this process that was busy: what waits in the socket is read first.
-                self._pulse = self._loop.call_later(_LATE_S, partial(look, is_late=True))
-            elif self._heard_at < asked_at:
-                self.abort(f"no answer within {self._times.answer_s:g} s")
-            elif self.is_up:
-                self._pulse = self._loop.call_later(max(0.0, self._times.ping_s - self._times.answer_s), self._ping)
+            self._set_draining(pong.draining)
 
         with contextlib.suppress(HermittyError):
             self.ask(m.Ping, m.Pong, ponged)
-            self._pulse = self._loop.call_later(self._times.answer_s, look)
+            self._pulse = self._loop.call_later(self._times.ping_s, self._ping)
+            if self._looking is None or self._heard_at >= self._asked_at:
+                # The first question without an answer counts, not the last.
+                if self._looking is not None:
+                    self._looking.cancel()
+                self._asked_at = self._loop.time()
+                self._looking = self._loop.call_later(self._times.answer_s, self._look)
 
-    def _answered(self, answer: m.Answer) -> None:
-        asked = self._asked.pop(answer.request, None)
-        if asked is None:
+    def _look(self, *, is_late: bool = False) -> None:
+        """End a connection without an answer."""
+        self._looking = None
+        if self._heard_at >= self._asked_at:
             return
-        if isinstance(answer, m.Failed):
-            if not asked.answer.done():
-                asked.answer.set_exception(error_of(answer))
-                asked.answer.exception()
-            return
-        try:
-            made = asked.adopt(answer)
-        except HermittyError as error:
-            if not asked.answer.done():
-                asked.answer.set_exception(error)
-                asked.answer.exception()
-            return
-        if not asked.answer.done():
-            asked.answer.set_result(made)
-        elif asked.undo is not None:
-            asked.undo(made)
+        if is_late:
+            self.abort(f"no answer within {self._times.answer_s:g} s")
+        else:
+            # It may be this process that was busy: what waits in the socket is read first.
+            self._looking = self._loop.call_later(_LATE_S, partial(self._look, is_late=True))
+
+    def _set_draining(self, draining: bool) -> None:
+        before, self.is_draining = self.is_draining, draining
+        if before != draining and self.on_draining is not None:
+            self.on_draining()

@@ -6,26 +6,42 @@
     secret_file = "one.secret"         # what the agent has in its state directory; relative to this file
     authority = "ca.pem"               # certificates that are believed; without it, the connection is not encrypted
 
+    [[nodes]]
+    name = "two"
+    ssh = "ann@two.example"            # starts an agent for each connection; nothing has to run there
+    python = "/opt/hermitty/bin/python"  # where hermitty is installed (default: python3)
+    state = "~/.local/state/hermitty/nodes/two"
+    ssh_config = "ssh_config"          # instead of the user's
+
 The file is read again when it changes: nodes join, and leave.
 """
 
 import asyncio
 import contextlib
+import secrets
+import shlex
 import tomllib
-from collections.abc import AsyncIterator, Collection
+from collections.abc import AsyncIterator, Collection, Mapping
 from pathlib import Path
 from typing import Any
 
 from hermitty.cluster.endpoint import Endpoint
-from hermitty.cluster.placement import NodeChange, NodeInfo, PlaceSpec, Shares
+from hermitty.cluster.placement import Backend, NodeChange, NodeInfo, PlaceSpec, Shares
 from hermitty.errors import HostUnavailable, InvalidRequest
 
 _LOOK_S = 2.0
-_FIELDS = {"name", "address", "unix", "secret_file", "authority"}
+_FIELDS = {"name", "address", "unix", "secret_file", "authority", "ssh", "ssh_config", "python", "state"}
+_OF_SSH = {"ssh_config", "python", "state"}
+_WAYS = ("address", "unix", "ssh")
+# Nobody is asked anything, and no other connection is shared: it would outlive this one.
+_SSH_OPTIONS = ("BatchMode=yes", "ControlMaster=no", "ControlPath=none", "ConnectTimeout=5", "RequestTTY=no")
+_SECRET_BYTES = 32
 
 
 class ListedPlacement:
     """A `Placement` by a list. It knows nothing of room: the node with the fewest workspaces gets the next one."""
+
+    backend: Backend = "list"
 
     def __init__(self, path: Path, *, look_s: float = _LOOK_S) -> None:
         self._path = path
@@ -59,6 +75,8 @@ class ListedPlacement:
         listed = self._nodes.get(node)
         if listed is None:
             raise HostUnavailable(f"{str(self._path)!r} has no node {node!r}")
+        if "ssh" in listed:
+            return Endpoint(command=ssh_command(listed, self._path.parent), secret=secrets.token_bytes(_SECRET_BYTES))
         secret = self._path.parent / listed["secret_file"]
         try:
             known = bytes.fromhex(secret.read_text().strip())
@@ -95,6 +113,33 @@ class ListedPlacement:
             raise InvalidRequest(f"the list of nodes {str(self._path)!r} cannot be read: {exc}") from exc
 
 
+def ssh_command(listed: Mapping[str, str], base: Path) -> tuple[str, ...]:
+    """Return the words that connect to a node by ssh; paths are relative to `base`."""
+    config = ("-F", str(base / listed["ssh_config"])) if "ssh_config" in listed else ()
+    options = [word for option in _SSH_OPTIONS for word in ("-o", option)]
+    state = listed.get("state", f"~/.local/state/hermitty/nodes/{listed['name']}")
+    # -P: what lies in the home directory is not imported. The other end's shell reads this line.
+    agent = (
+        listed.get("python", "python3"),
+        "-P",
+        "-m",
+        "hermitty.cluster",
+        state,
+        "--stdio",
+        "--name",
+        listed["name"],
+    )
+    return ("ssh", *config, *options, "--", listed["ssh"], f"exec {shlex.join(agent)}")
+
+
+def _check_ssh(listed: Mapping[str, str]) -> None:
+    if "ssh" not in listed:
+        if extra := sorted(listed.keys() & _OF_SSH):
+            raise InvalidRequest(f"{extra[0]!r} of node {listed['name']!r} is for one with ssh")
+    elif not listed["ssh"] or listed["ssh"].startswith("-"):
+        raise InvalidRequest(f"ssh of node {listed['name']!r} is USER@HOST or HOST, not {listed['ssh']!r}")
+
+
 def parse_nodes(text: str) -> dict[str, dict[str, str]]:
     """Return the nodes of a list by name. Raises InvalidRequest with what is wrong."""
     try:
@@ -107,9 +152,11 @@ def parse_nodes(text: str) -> dict[str, dict[str, str]]:
             raise InvalidRequest("a list of nodes has tables [[nodes]] with texts in them")
         if unknown := sorted(each.keys() - _FIELDS):
             raise InvalidRequest(f"a node has no {unknown[0]!r}; there are {', '.join(sorted(_FIELDS))}")
-        missing = [name for name in ("name", "secret_file") if not each.get(name)]
-        if missing or ("address" in each) == ("unix" in each):
-            raise InvalidRequest(f"a node needs a {missing[0] if missing else 'address, or else unix'}")
+        needed = ("name",) if "ssh" in each else ("name", "secret_file")
+        missing = [name for name in needed if not each.get(name)]
+        if missing or sum(way in each for way in _WAYS) != 1:
+            raise InvalidRequest(f"a node needs a {missing[0] if missing else 'address, or else unix, or else ssh'}")
+        _check_ssh(each)
         if "address" in each and not each["address"].rpartition(":")[2].isdigit():
             raise InvalidRequest(f"the address of node {each['name']!r} is HOST:PORT, not {each['address']!r}")
         if each["name"] in nodes:

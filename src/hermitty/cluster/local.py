@@ -6,7 +6,7 @@ from pathlib import Path
 
 from hermitty.cluster.agent_process import AgentProcess
 from hermitty.cluster.endpoint import Endpoint
-from hermitty.cluster.placement import NodeChange, NodeInfo, PlaceSpec, Shares
+from hermitty.cluster.placement import Backend, NodeChange, NodeInfo, PlaceSpec, Shares
 from hermitty.errors import HostUnavailable, InvalidRequest
 
 MOST_NODES = 256
@@ -14,6 +14,8 @@ MOST_NODES = 256
 
 class LocalPlacement:
     """Nodes by number, in directories of one state directory. Agents end with us, terminals do not."""
+
+    backend: Backend = "local"
 
     def __init__(self, state: Path, count: int, *, options: Sequence[str] = ()) -> None:
         if not 1 <= count <= MOST_NODES:

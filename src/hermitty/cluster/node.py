@@ -78,6 +78,15 @@ class NodeFiles:
         return self.draining.exists()
 
 
+def machine_size() -> tuple[int | None, int | None]:
+    """Return how many processors this process may use, and how much memory the machine has; None: it does not tell."""
+    processors = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count()
+    try:
+        return processors, os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
+    except (AttributeError, ValueError, OSError):
+        return processors, None
+
+
 def _once(state: Path, name: str, choose: Callable[[], str]) -> str:
     """Read a file, or write it with a text of our choice; of two who choose, one wins."""
     place = HostPlace(state)

@@ -9,6 +9,16 @@ from typing import Literal, Protocol
 
 from hermitty.cluster.endpoint import Endpoint
 
+Backend = Literal["local", "list", "ray"]
+
+
+@dataclass(frozen=True, slots=True)
+class Capacity:
+    """What a machine has, as far as somebody knows."""
+
+    cpus: float | None = None
+    memory_bytes: int | None = None
+
 
 @dataclass(frozen=True, slots=True)
 class NodeInfo:
@@ -16,6 +26,8 @@ class NodeInfo:
 
     id: str
     name: str
+    capacity: Capacity = Capacity()  # as the engine has it
+    labels: Mapping[str, str] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,6 +51,10 @@ class NodeChange:
 
 class Placement(Protocol):
     """Places workspaces on nodes."""
+
+    @property
+    def backend(self) -> Backend:
+        """Return what kind of engine this is."""
 
     async def nodes(self) -> list[NodeInfo]:
         """Return the nodes that there are."""

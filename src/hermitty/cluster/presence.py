@@ -142,6 +142,7 @@ class Presence:
         if not link.is_up:
             raise HostUnavailable(link.why)
         self._stop_timer()
+        link.on_draining = self._dependent.on_change
         self._is_ready.set()
         self._change(NodeState.LIVE, "")
 

@@ -16,8 +16,9 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from hermitty.cluster.endpoint import Endpoint
-from hermitty.cluster.placement import NodeChange, NodeInfo, PlaceSpec
+from hermitty.cluster.placement import Backend, Capacity, NodeChange, NodeInfo, PlaceSpec
 from hermitty.cluster.ray_agent import AgentKeeper
+from hermitty.cluster.room import no_room
 from hermitty.errors import HermittyError, HostUnavailable, NotSupported
 
 T = TypeVar("T")
@@ -29,6 +30,7 @@ _RESERVE_S = 10.0
 # Of a whole CPU: a group must want something, and an idle workspace wants nothing.
 _LEAST_CPU = 0.001
 NAME_LABEL = "hermitty-node"
+_ID_LABEL = "ray.io/node-id"
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,8 +58,23 @@ def token_environment(environ: Mapping[str, str], token_file: Path) -> dict[str,
     return {"RAY_AUTH_MODE": "token"}
 
 
+def node_info(key: str, told: Mapping[str, Any]) -> NodeInfo:
+    """Return what Ray tells of a node: its name, what it gives away, and the labels that somebody chose."""
+    labels = told.get("Labels") or {}
+    chosen = {name: value for name, value in labels.items() if name not in (NAME_LABEL, _ID_LABEL)}
+    name = labels.get(NAME_LABEL) or told["NodeManagerHostname"]
+    return NodeInfo(key, name, _capacity(told.get("Resources") or {}), chosen)
+
+
+def _capacity(resources: Mapping[str, float]) -> Capacity:
+    cpus, memory = resources.get("CPU"), resources.get("memory")
+    return Capacity(cpus, None if memory is None else int(memory))
+
+
 class RayPlacement:
     """A `Placement` by Ray. Calls of Ray wait, so they are made in threads of ours."""
+
+    backend: Backend = "ray"
 
     def __init__(self, options: RayOptions) -> None:
         self._options = options
@@ -170,7 +187,7 @@ class RayPlacement:
         asked = await asyncio.gather(*(self._identify(ray_node) for ray_node in alive if ray_node not in known))
         known |= {ray_node: key for ray_node, key in asked if key is not None}
         self._keys = {key: ray_node for ray_node, key in known.items()}
-        self._infos = {key: NodeInfo(key, alive[ray_node]["name"]) for ray_node, key in known.items()}
+        self._infos = {key: node_info(key, alive[ray_node]) for ray_node, key in known.items()}
 
     async def _identify(self, ray_node: str) -> tuple[str, str | None]:
         try:
@@ -178,15 +195,8 @@ class RayPlacement:
         except HermittyError:
             return ray_node, None  # it is asked again
 
-    def _alive(self) -> dict[str, dict[str, str]]:
-        return {
-            node["NodeID"]: {
-                "address": node["NodeManagerAddress"],
-                "name": (node.get("Labels") or {}).get(NAME_LABEL) or node["NodeManagerHostname"],
-            }
-            for node in self._ray.nodes()
-            if node["Alive"]
-        }
+    def _alive(self) -> dict[str, dict[str, Any]]:
+        return {node["NodeID"]: node for node in self._ray.nodes() if node["Alive"]}
 
     def _where(self, ray_node: str) -> dict[str, Any]:
         if ray_node not in self._keepers:
@@ -213,7 +223,8 @@ class RayPlacement:
             max_concurrency=4,
             scheduling_strategy=NodeAffinitySchedulingStrategy(ray_node, soft=False),
         )
-        return keeper.remote(self._options.state, node["name"], node["address"], self._options.agent)
+        address = node["NodeManagerAddress"]
+        return keeper.remote(self._options.state, node_info("", node).name, address, self._options.agent)
 
     def _reserve(self, spec: PlaceSpec, among: list[str]) -> str:
         from ray.util.placement_group import placement_group, remove_placement_group
@@ -231,11 +242,12 @@ class RayPlacement:
         bundle = {"CPU": max(spec.cpu, _LEAST_CPU)}
         if spec.memory_bytes:
             bundle["memory"] = float(spec.memory_bytes)
-        selector = {**spec.labels, **self._options.labels, "ray.io/node-id": f"in({','.join(allowed)})"}
+        selector = {**spec.labels, **self._options.labels, _ID_LABEL: f"in({','.join(allowed)})"}
         group = placement_group([bundle], name=name, lifetime="detached", bundle_label_selector=[selector])
         if not group.wait(_RESERVE_S):
             remove_placement_group(group)
-            raise HostUnavailable(f"no node has room for workspace {spec.workspace!r}: {bundle}")
+            nodes = [info for key, info in self._infos.items() if key in among]
+            raise no_room(spec, nodes, _capacity(self._ray.available_resources()))
         return allowed[self._node_of(group)]
 
     def _group(self, name: str) -> Any:

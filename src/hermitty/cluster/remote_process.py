@@ -1,15 +1,14 @@
 """A process with pipes on another machine. It belongs to the connection, and ends with it."""
 
 import contextlib
-import json
 from collections.abc import Callable
 
+from hermitty.cluster import translation
 from hermitty.cluster.link import NodeLink
 from hermitty.errors import HermittyError, InputOverflow
 from hermitty.host.base import ProcessSink
 from hermitty.model import ExitStatus
 from hermitty.pty.write_queue import INPUT_LIMIT
-from hermitty.sandbox.spec import Effective
 from hermitty.wire.nodelink import messages as m
 
 
@@ -29,7 +28,7 @@ class RemoteProcess:
         self._is_over = False
         self.handle = started.handle
         self.pid = started.pid
-        self.sandbox = None if started.sandbox is None else Effective.from_json(json.loads(started.sandbox))
+        self.sandbox = translation.effective(started.sandbox)
 
     # What the node tells.
 

@@ -7,19 +7,19 @@ then. A sink is told of neither.
 
 import asyncio
 import contextlib
-import json
 from collections import deque
 from collections.abc import Callable, Collection
 from functools import partial
 from typing import Protocol
 
+from hermitty.cluster import translation
+from hermitty.cluster.inflow import Inflow, Missing
 from hermitty.cluster.link import NodeLink
 from hermitty.cluster.outbox import Entry, Outbox
 from hermitty.errors import HermittyError, InputOverflow
-from hermitty.host.base import Sink, TtyState, Waiting
+from hermitty.host.base import Sink, TtyState
 from hermitty.model import ExitStatus, Size, TerminalId
 from hermitty.pty.write_queue import INPUT_LIMIT
-from hermitty.sandbox.spec import Effective
 from hermitty.vt.byte_log import ByteLog
 from hermitty.wire.nodelink import messages as m
 
@@ -72,17 +72,16 @@ class RemotePty:
         self.terminal = terminal
         self.directory = opened.directory
         self.pid = opened.pid
-        self.sandbox = None if opened.sandbox is None else Effective.from_json(json.loads(opened.sandbox))
+        self.sandbox = translation.effective(opened.sandbox)
         self.handle = opened.handle
         self.writes = opened.writes
         first = since if first is None else first
         self.log = ByteLog(log_bytes, start=first)
         self._log_bytes = log_bytes
-        self._since = since
+        self._inflow = Inflow(first=first, since=since)  # what has come, told or not
         self._is_caught_up = asyncio.Event()
         self.acknowledged = since
         self._told_acknowledged = since
-        self._have = first  # what has come, told or not
         self._held: deque[Callable[[], None]] | None = deque()  # what the sink is told later
         self._input_sent = opened.input_bytes
         self._input_taken = opened.input_taken
@@ -96,7 +95,7 @@ class RemotePty:
     @property
     def have(self) -> int:
         """Return up to where its output has come."""
-        return self._have
+        return self._inflow.have
 
     @property
     def is_lost(self) -> bool:
@@ -117,37 +116,30 @@ class RemotePty:
 
     def received(self, offset: int, data: bytes) -> None:
         """Take output. What came before a break may come again."""
-        if offset < self._have:
-            data = data[self._have - offset :]
-            offset = self._have
-        if not data or self._is_over:
+        if self._is_over:
             return
-        if self._have < offset <= self._since and self.log.end == self.log.start:
-            # Older output than this is not there any more, and nobody has to be told.
-            self.log = ByteLog(self._log_bytes, start=offset)
-            self._have = offset
-        if offset > self._have:
-            self.lost(f"{offset - self._have} bytes of its output were lost on the way")
+        taken = self._inflow.take(offset, data)
+        if isinstance(taken, Missing):
+            self.lost(f"{taken.count} bytes of its output were lost on the way")
             return
-        known = data[: max(0, self._since - self._have)]
-        self._have += len(data)
-        if known:
-            self.log.append(known)
-            data = data[len(known) :]
-        if self._have >= self._since:
+        if taken.restart is not None:
+            self.log = ByteLog(self._log_bytes, start=taken.restart)
+        if taken.known:
+            self.log.append(taken.known)
+        if self._inflow.is_caught_up:
             self._is_caught_up.set()
-        if data:
-            self._tell(partial(self._tell_output, data))
+        if taken.fresh:
+            self._tell(partial(self._tell_output, taken.fresh))
 
     async def caught_up(self) -> None:
         """Wait until the log ends where the sink is told things from."""
-        if self._have < self._since and not self._is_closed:
+        if not self._inflow.is_caught_up and not self._is_closed:
             await self._is_caught_up.wait()
 
     def exited(self, end: int, status: ExitStatus) -> None:
         """Note that the shell has ended."""
-        if end > self._have:
-            self.lost(f"{end - self._have} bytes of its output were lost on the way")
+        if missing := self._inflow.missing_at(end):
+            self.lost(f"{missing} bytes of its output were lost on the way")
         else:
             self._tell(partial(self._tell_end, partial(self._sink.on_exit, status)))
 
@@ -277,7 +269,7 @@ class RemotePty:
         if self._is_closed or link is None or not self._outbox.is_open:
             return TtyState()
         with contextlib.suppress(HermittyError):
-            return await link.ask(lambda number: m.Inspect(number, self.handle), m.State, _state)
+            return await link.ask(lambda number: m.Inspect(number, self.handle), m.State, translation.tty_state)
         return TtyState()
 
     async def signal_foreground(self, number: int, *, unless: Collection[int] = ()) -> int | None:
@@ -328,14 +320,3 @@ class RemotePty:
         self._outbox.add(entry)
         if link is not None and self._outbox.is_open:
             link.send(entry)
-
-
-def _state(told: m.State) -> TtyState:
-    return TtyState(
-        waiting=Waiting.__members__.get(told.waiting, Waiting.UNKNOWN),
-        shell_in_front=told.shell_in_front,
-        shell_replaced=told.shell_replaced,
-        echo=told.echo,
-        canonical=told.canonical,
-        cwd=told.cwd,
-    )

@@ -8,6 +8,7 @@ import asyncio
 import contextlib
 from typing import Protocol
 
+from hermitty.cluster.translation import checked_name
 from hermitty.errors import InputOverflow, InvalidRequest
 from hermitty.host.base import Stream
 from hermitty.host.client_pty import ClientPty
@@ -183,10 +184,3 @@ class ServedProcess:
             self._early.append(event)
         else:
             self._gateway.send(event)
-
-
-def checked_name(name: str) -> str:
-    """Return the name of a private file. Raises InvalidRequest for one that leads elsewhere."""
-    if not name or "/" in name or "\0" in name or name in (".", ".."):
-        raise InvalidRequest(f"{name[:80]!r} cannot be the name of a private file")
-    return name

@@ -10,6 +10,7 @@ import os
 import secrets
 import shutil
 from collections.abc import Coroutine
+from functools import partial
 from typing import Any, Protocol
 
 from hermitty.cluster.lease import Lease
@@ -24,6 +25,7 @@ from hermitty.wire.nodelink.proofs import NONCE_BYTES, is_proof, proof
 
 # So long may somebody take to prove who he is.
 _GREETING_S = 10.0
+_LATE_S = 0.05
 # What the transport may hold before terminals wait.
 _HIGH_WATER = 256 * 1024
 
@@ -150,15 +152,18 @@ class Session(asyncio.Protocol):
             self.ended.set()
             self._keeper.left(self)
 
-    def _look_alive(self) -> None:
+    def _look_alive(self, *, is_late: bool = False) -> None:
         """End a connection whose other end is silent: a gateway that is gone must not keep the terminals."""
         limit_s = self._keeper.lease_s if self._is_proved else _GREETING_S
         silent_s = self._loop.time() - self._heard_at
-        if silent_s >= limit_s:
+        if silent_s < limit_s:
+            self._looking = self._loop.call_later(limit_s - silent_s, self._look_alive)
+        elif not is_late:
+            # It may be this process that was busy: what waits in the socket is read first.
+            self._looking = self._loop.call_later(_LATE_S, partial(self._look_alive, is_late=True))
+        else:
             self._looking = None
             self.abort()
-        else:
-            self._looking = self._loop.call_later(limit_s - silent_s, self._look_alive)
 
     # What is said.
 
@@ -193,6 +198,9 @@ class Session(asyncio.Protocol):
             return
         self._is_proved = True
         self._decoder.limit = MAX_FRAME
+        if self._looking is not None:
+            self._looking.cancel()
+        self._look_alive()  # by the lease from now on
         if self._hello.role == "gateway":
             self._run(self._admit(self._hello))
 

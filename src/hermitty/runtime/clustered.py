@@ -1,7 +1,6 @@
 """A runtime whose terminals are on the machines of a cluster."""
 
 import contextlib
-from collections import Counter
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
@@ -9,6 +8,7 @@ from hermitty.cluster.chosen import make_placement, parse_choice, wanted_of
 from hermitty.cluster.control import remember_cluster
 from hermitty.cluster.host import ClusterHost
 from hermitty.cluster.link import LinkTimes
+from hermitty.cluster.status import NodeStatus, count_states
 from hermitty.config import Settings
 from hermitty.errors import HermittyError
 from hermitty.runtime.durable import open_on
@@ -18,6 +18,8 @@ from hermitty.shell.launch import DIALECTS
 
 if TYPE_CHECKING:
     import asyncio
+
+__all__ = ["NodeStatus", "Nodes", "nodes_of", "open_clustered"]
 
 
 async def open_clustered(
@@ -41,9 +43,37 @@ async def open_clustered(
         raise
     runtime = await open_on(host, settings)
     remember_cluster(state, cluster)
-    runtime.node_states = lambda: Counter(node.state for node in host.nodes())
+    runtime.node_states = lambda: count_states(host.nodes())
     host.on_return = _Returning(runtime).begin
     return runtime
+
+
+class Nodes:
+    """The machines that a runtime has its terminals on."""
+
+    def __init__(self, host: ClusterHost) -> None:
+        self._host = host
+        self.backend = host.backend
+
+    def all(self) -> list[NodeStatus]:
+        """Return how each of them is."""
+        return self._host.nodes()
+
+    def find(self, name: str) -> NodeStatus | None:
+        """Return the node with that name, or else with that key or id."""
+        nodes = self.all()
+        by_name = (node for node in nodes if node.name == name)
+        return next(by_name, None) or next((node for node in nodes if name in (node.key, node.id)), None)
+
+    async def drain(self, node: NodeStatus, *, on: bool) -> NodeStatus:
+        """Give a node no new terminals, or again. Raises HostUnavailable when it cannot be told."""
+        await self._host.drain(node.id, on=on)
+        return next((each for each in self.all() if each.id == node.id), node)
+
+
+def nodes_of(runtime: Runtime) -> Nodes | None:
+    """Return the machines of the cluster that a runtime has its terminals on; None without one."""
+    return Nodes(runtime._host) if isinstance(runtime._host, ClusterHost) else None
 
 
 class _Returning:

@@ -4,7 +4,7 @@ from typing import Any
 
 from hermitty.server import replies, requests
 from hermitty.server.access import Scope
-from hermitty.server.handlers import commands, decisions, outputs, past, projects, streams, system, terminals
+from hermitty.server.handlers import commands, decisions, nodes, outputs, past, projects, streams, system, terminals
 from hermitty.server.routing import NO_CONTENT, Content, Route
 
 VIEW, TYPE, RUN, APPROVE, ADMIN = Scope.VIEW, Scope.TYPE, Scope.RUN, Scope.APPROVE, Scope.ADMIN
@@ -244,5 +244,6 @@ ROUTES: tuple[Route, ...] = (
     ),
     # What clients need besides.
     *outputs.ROUTES,
+    *nodes.ROUTES,
 )
 # fmt: on

@@ -196,6 +196,26 @@ async def test_nodes_have_agents_and_workspaces_have_room_and_ctrl_c_works(ray: 
         await gone(ended["leftover"])
 
 
+async def test_who_finds_no_room_is_told_what_was_asked_and_what_there_is(ray: RayCluster) -> None:
+    body = """
+        from hermitty.cluster.placement import PlaceSpec
+        say(nodes=sorted([node.name, node.capacity.cpus] for node in host.nodes()))
+        try:
+            await placement.reserve(PlaceSpec("big", 64.0), [node.id for node in host.nodes()])
+        except HermittyError as error:
+            say(problem=error.message)
+        say(reserved=await placement.reserved())
+    """
+    async with gateway(ray, body) as running:
+        assert await running.says() == {"nodes": [["a", 1.0], ["b", 1.0]]}
+        problem = (await running.says())["problem"]
+        assert problem.startswith("no node has room for workspace 'big', which wants 64 CPU; there are ")
+        assert "a (1 CPU" in problem
+        assert "b (1 CPU" in problem
+        assert "free in all: 2 CPU" in problem
+        assert await running.says() == {"reserved": []}
+
+
 async def test_an_agents_worker_that_is_killed_in_mid_stream_loses_nothing(ray: RayCluster, tmp_path: Path) -> None:
     copy = tmp_path / "copy"
     body = f"""

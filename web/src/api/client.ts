@@ -1,5 +1,5 @@
 /** Requests to the server. The cookie says who we are; without one the page asks for the token. */
-import type { Info, OpenTerminal, Question, Terminal, Workspace } from './types';
+import type { Cluster, ClusterNode, Info, OpenTerminal, Question, Terminal, Workspace } from './types';
 
 export class ApiError extends Error {
   constructor(
@@ -63,6 +63,9 @@ export const api = {
     request<Terminal>('PATCH', at(id), { body: change }),
   destroy: (id: string, keepalive = false) => request<void>('DELETE', at(id), { keepalive }),
   workspaces: async () => (await request<{ workspaces: Workspace[] }>('GET', '/api/workspaces')).workspaces,
+  cluster: () => request<Cluster>('GET', '/api/cluster'),
+  drainNode: (name: string, draining: boolean) =>
+    request<ClusterNode>('POST', `/api/cluster/nodes/${encodeURIComponent(name)}/drain`, { body: { draining } }),
   approvals: async () => (await request<{ approvals: Question[] }>('GET', '/api/approvals')).approvals,
   layout: async (workspace: string): Promise<unknown> => {
     try {

@@ -83,6 +83,29 @@ export interface Workspace {
   terminals: number;
 }
 
+export type NodeState = 'connecting' | 'live' | 'draining' | 'unreachable' | 'lost';
+
+/** A machine of the cluster. `key` is a part of the ids of its terminals. */
+export interface ClusterNode {
+  id: string;
+  name: string;
+  key: string | null;
+  incarnation: string | null;
+  state: NodeState;
+  since: number;
+  terminals: number;
+  cpus: number | null;
+  memory_bytes: number | null;
+  labels: Record<string, string>;
+  problem: string | null;
+}
+
+/** The machines that the server has its terminals on; without a cluster, `backend` is null. */
+export interface Cluster {
+  backend: 'local' | 'list' | 'ray' | null;
+  nodes: ClusterNode[];
+}
+
 export interface Me {
   name: string;
   scopes: Scope[];

@@ -5,6 +5,7 @@ import type { Terminal } from '../api/types';
 import type { Services } from '../frame/services';
 import { t } from '../i18n';
 import { nameOf, shortPath, statusOf } from '../state/describe';
+import { nodeOf } from '../state/nodes';
 import { copyText, pasteText } from '../terminal/clipboard';
 import { FindBar } from '../terminal/find';
 import { kindOf, type Mark } from '../terminal/marks';
@@ -77,7 +78,10 @@ export class TerminalPanel implements IContentRenderer {
     this.panel = parameters.api;
     this.params = readParams(parameters.params) as TerminalParams;
     this.isVisible = this.panel.isVisible;
-    this.stops.push(this.app.live.state.subscribe(() => this.render()));
+    this.stops.push(
+      this.app.live.state.subscribe(() => this.render()),
+      this.app.nodes.cluster.subscribe(() => this.render()),
+    );
     const visible = this.panel.onDidVisibilityChange(({ isVisible }) => {
       this.isVisible = isVisible;
       this.view?.show(isVisible);
@@ -256,7 +260,11 @@ export class TerminalPanel implements IContentRenderer {
 
   private renderFacts(found: Terminal | undefined, state: ViewState): void {
     const pausedBy = state.pausedBy ?? found?.paused_by ?? null;
+    const node = nodeOf(this.terminal, this.app.nodes.cluster.value);
+    const isAway = node !== undefined && node.state !== 'live' && node.state !== 'draining';
     const facts: (HTMLElement | false)[] = [
+      node !== undefined &&
+        fact(isAway ? 'warning' : 'node', `${t.onNode(seen(node.name))}: ${t.nodeStates[node.state]}`, seen(node.name)),
       state.typist !== null && fact('keyboard', t.typing(state.typist), state.typist),
       state.viewers > 1 && fact('eye', t.viewers(state.viewers), String(state.viewers)),
       pausedBy !== null && fact('hand', t.pausedBy(pausedBy), pausedBy),

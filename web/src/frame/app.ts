@@ -1,11 +1,12 @@
 /** The page as a whole: makes its parts and does what several of them are needed for. */
 import { api, whenLoggedOut } from '../api/client';
-import type { Terminal } from '../api/types';
+import type { ClusterNode, Terminal } from '../api/types';
 import { Dock } from '../dock/dock';
 import type { TerminalParams } from '../dock/layout';
 import { t } from '../i18n';
 import { nameOf } from '../state/describe';
 import { Live } from '../state/live';
+import { Nodes } from '../state/nodes';
 import { DEFAULT_WORKSPACE, workspaceOf } from '../state/store';
 import { ask, askText } from '../ui/dialogs';
 import { h } from '../ui/dom';
@@ -26,6 +27,7 @@ const SLOW_MS = 3_000;
 
 export class App implements Services {
   readonly live = new Live();
+  readonly nodes = new Nodes(this.live);
   readonly workspace = new Signal(DEFAULT_WORKSPACE);
   private readonly dock: Dock;
   private readonly sidebar: Sidebar;
@@ -168,6 +170,14 @@ export class App implements Services {
       onGone: () => void this.destroy(id),
     });
     this.closing.set(id, forget);
+  }
+
+  async drain(node: ClusterNode, draining: boolean): Promise<void> {
+    try {
+      await this.nodes.drain(node, draining);
+    } catch (error) {
+      toast(messageOf(error), { kind: 'error' });
+    }
   }
 
   hidePanel(panel: string): void {

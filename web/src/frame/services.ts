@@ -1,13 +1,15 @@
 /** What the parts of the page share. */
-import type { Terminal } from '../api/types';
+import type { ClusterNode, Terminal } from '../api/types';
 import type { TerminalParams } from '../dock/layout';
 import type { Live } from '../state/live';
+import type { Nodes } from '../state/nodes';
 import type { Signal } from '../ui/signal';
 
 export type Place = 'tab' | 'right' | 'down';
 
 export interface Services {
   live: Live;
+  nodes: Nodes;
   workspace: Signal<string>;
   /** The terminal whose panel is in front, if it is one. */
   activeTerminal: Signal<string | null>;
@@ -25,5 +27,7 @@ export interface Services {
   /** Returns a terminal in place of one that does not exist (any more). */
   replacement(panel: string, gone: TerminalParams): Promise<Terminal>;
   switchWorkspace(id: string): void;
+  /** Gives a machine of the cluster no new terminals, or again. */
+  drain(node: ClusterNode, draining: boolean): Promise<void>;
   login(): void;
 }

@@ -2,10 +2,12 @@
 import type { Terminal } from '../api/types';
 import { t } from '../i18n';
 import { nameOf, shortPath, statusOf, statusWords } from '../state/describe';
+import { nodeOf } from '../state/nodes';
 import { workspaceOf, type State } from '../state/store';
 import { h, replace, type Child } from '../ui/dom';
 import { openMenu } from '../ui/menus';
 import { kindIcon, kindLabel, iconButton, statusChip } from '../ui/widgets';
+import { NodesSection } from './nodes';
 import type { Services } from './services';
 import { seen } from '../ui/unseen';
 
@@ -44,8 +46,10 @@ export class Sidebar {
         iconButton('plus', t.newTerminalDialog, () => app.newTerminalDialog()),
       ),
       this.list,
+      new NodesSection(app).element,
     );
     const render = () => this.render();
+    app.nodes.cluster.subscribe(render);
     app.live.state.watch(render);
     app.workspace.subscribe(render);
     app.activeTerminal.subscribe(render);
@@ -63,7 +67,12 @@ export class Sidebar {
     const state = this.app.live.state.value;
     const here = this.app.workspace.value;
     const active = this.app.activeTerminal.value;
-    const key = JSON.stringify([[...state.terminals.values()].map((each) => shownOf(each, state)), here, active, state.workspaces]);
+    const key = JSON.stringify([
+      [...state.terminals.values()].map((each) => [shownOf(each, state), this.node(each)]),
+      here,
+      active,
+      state.workspaces,
+    ]);
     if (key === this.key) return; // counters that nobody sees here have changed
     this.key = key;
     const focused = (document.activeElement as HTMLElement | null)?.dataset['terminal'];
@@ -115,6 +124,7 @@ export class Sidebar {
   private item(terminal: Terminal, state: State, isActive: boolean): HTMLElement {
     const status = statusOf(terminal, state.waiting.has(terminal.id));
     const command = 'command' in status ? status.command : null;
+    const node = this.node(terminal);
     const element = h(
       'button',
       {
@@ -122,7 +132,7 @@ export class Sidebar {
         class: 'terminal-item',
         'data-terminal': terminal.id,
         'aria-current': isActive ? 'true' : undefined,
-        title: `${nameOf(terminal)}\n${statusWords(status)}\n${seen(terminal.cwd ?? '')}\n${terminal.shell}, ${t.quality[terminal.quality]}${sandboxWords(terminal)}`,
+        title: `${nameOf(terminal)}\n${statusWords(status)}\n${seen(terminal.cwd ?? '')}\n${terminal.shell}, ${t.quality[terminal.quality]}${node === '' ? '' : `\n${t.onNode(node)}`}${sandboxWords(terminal)}`,
         onclick: () => {
           this.app.openTerminal(terminal.id);
           this.chosen();
@@ -148,13 +158,18 @@ export class Sidebar {
         h(
           'span',
           { class: 'item-detail ellipsis' },
-          [kindLabel(terminal.kind), terminal.shell, t.qualityShort[terminal.quality], sandboxShort(terminal), shortPath(terminal.cwd, 26)]
+          [kindLabel(terminal.kind), terminal.shell, t.qualityShort[terminal.quality], sandboxShort(terminal), node, shortPath(terminal.cwd, 26)]
             .filter((each) => each !== '')
             .join(' · '),
         ),
       ),
     );
     return element;
+  }
+
+  /** The machine of a cluster that a terminal is on. */
+  private node(terminal: Terminal): string {
+    return seen(nodeOf(terminal.id, this.app.nodes.cluster.value)?.name ?? '');
   }
 
   private menu(at: HTMLElement | { x: number; y: number }, terminal: Terminal): void {

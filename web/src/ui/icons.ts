@@ -5,6 +5,7 @@ const PATHS = {
   agent: 'M10 3v3 M5 6h10v8H5z M8 10v.5 M12 10v.5 M8 17h4 M3 9v3 M17 9v3',
   user: 'M10 10a3 3 0 1 0 0-6 3 3 0 0 0 0 6z M4 17c.5-3.5 3-5 6-5s5.5 1.5 6 5',
   system: 'M10 7.5a2.5 2.5 0 1 0 0 5 2.5 2.5 0 0 0 0-5z M10 3v2 M10 15v2 M3 10h2 M15 10h2 M5 5l1.5 1.5 M13.5 13.5L15 15 M5 15l1.5-1.5 M13.5 6.5L15 5',
+  node: 'M3 4h14v5H3z M3 11h14v5H3z M6 6.5h.01 M6 13.5h.01',
   plus: 'M10 4v12 M4 10h12',
   close: 'M5 5l10 10 M15 5L5 15',
   splitRight: 'M3 4h14v12H3z M10 4v12',

@@ -27,6 +27,9 @@ from hermitty.version import __version__
 _TYPES = {bool: "boolean", int: "integer", float: "number", str: "string", tuple: "list", dict: "table"}
 
 
+_NOT_KEPT = "What the disk took no more of: outputs that are cut, decisions, gaps in recordings, workspaces."
+
+
 async def health(call: Call[None, None]) -> replies.Health:
     """Say that the server is there."""
     return replies.Health(status="ok", version=__version__)
@@ -97,6 +100,7 @@ async def metrics(call: Call[None, None]) -> web.Response:
         Metric("hermitty_refused_tries_total", "counter", "Requests without a good token.", counters.refused_tries),
         Metric("hermitty_http_requests_total", "counter", "Requests by the status of the answer.", statuses, "status"),
     ]
+    numbers.append(Metric("hermitty_not_kept_total", "counter", _NOT_KEPT, _not_kept(parts), "what"))
     if parts.runtime.node_states is not None:
         nodes = {state: float(count) for state, count in sorted(parts.runtime.node_states().items())}
         numbers.append(Metric("hermitty_nodes", "gauge", "Nodes of the cluster by their state.", nodes, "state"))
@@ -157,11 +161,21 @@ async def call_tool(call: Call[requests.CallTool, None]) -> replies.ToolResult:
     tool = TOOLS.get(call.path("name"))
     if tool is None:
         raise ToolNotFound(call.path("name"), list(TOOLS))
-    result = await call.parts.runs.detached(
+    result = await call.parts.runs.commands(
         tool.call(call.parts.runtime, call.body.arguments, session=call.body.session)
     )
     command = None if result.command is None else result_of(result.command)
     return replies.ToolResult(text=result.text, data=result.data, command=command)
+
+
+def _not_kept(parts: Parts) -> dict[str, float]:
+    runtime = parts.runtime
+    return {
+        "artifacts": runtime.artifacts.failures,
+        "decisions": runtime.gate.audit.lost,
+        "recordings": 0 if runtime.recordings is None else runtime.recordings.gaps,
+        "workspaces": parts.state.lost,
+    }
 
 
 def _pending(parts: Parts) -> int:

@@ -75,7 +75,10 @@ class Proof:
 
 @dataclass(frozen=True, slots=True)
 class Welcome:
-    """The gateway has the terminals of the node now. `ticks` is the node's idea of now, in hundredths of a second."""
+    """The gateway has the terminals of the node now. `ticks` is the node's idea of now, in hundredths of a second.
+
+    `cpus` and `memory_bytes` are what the machine has, if it tells.
+    """
 
     node: str
     name: str
@@ -84,6 +87,8 @@ class Welcome:
     programs: dict[str, str]
     ticks: int
     draining: bool
+    cpus: int | None
+    memory_bytes: int | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -371,6 +376,13 @@ class ProcessExited:
 
 
 @dataclass(frozen=True, slots=True)
+class DrainChanged:
+    """Somebody has said whether the node shall get new terminals."""
+
+    draining: bool
+
+
+@dataclass(frozen=True, slots=True)
 class HostGone:
     """The host of the terminals has ended, and they with it."""
 
@@ -386,16 +398,16 @@ Answer = Directory | Opened | FoundList | File | State | Number | Started | Text
 # What is said to a terminal, and counted.
 Told = Write | Acknowledge | DiscardInput | Resize | RememberProgram | PutFile | DropFile
 ToldProcess = ProcessInput | CloseInput
-Event = Data | Applied | Exited | ProcessOutput | ProcessExited | HostGone
+Event = Data | Applied | Exited | ProcessOutput | ProcessExited | DrainChanged | HostGone
 Greeting = Hello | Challenge | Proof | Welcome | Refused
 Message = Greeting | Request | Told | ToldProcess | Answer | Event | Malformed
 
 __all__ = [
     "VERSION", "Acknowledge", "Answer", "Applied", "Challenge", "CheckDirectory", "Close", "CloseInput",
-    "CloseProcess", "Data", "Directory", "DiscardInput", "Done", "Drain", "DropDirectory", "DropFile", "Event",
-    "Exited", "Failed", "File", "FindProgram", "Found", "FoundItem", "FoundList", "GetFile", "Goodbye", "Greeting",
-    "Hello", "HostGone", "InitialFile", "Inspect", "MakeDirectory", "Malformed", "Message", "NodeReport", "Number",
-    "Open", "Opened", "Ping", "Pong", "ProcessExited", "ProcessInput", "ProcessOutput", "Proof", "PutFile",
+    "CloseProcess", "Data", "Directory", "DiscardInput", "Done", "Drain", "DrainChanged", "DropDirectory", "DropFile",
+    "Event", "Exited", "Failed", "File", "FindProgram", "Found", "FoundItem", "FoundList", "GetFile", "Goodbye",
+    "Greeting", "Hello", "HostGone", "InitialFile", "Inspect", "MakeDirectory", "Malformed", "Message", "NodeReport",
+    "Number", "Open", "Opened", "Ping", "Pong", "ProcessExited", "ProcessInput", "ProcessOutput", "Proof", "PutFile",
     "ReadFile", "Refused", "RememberProgram", "Request", "Resize", "Role", "SignalForeground", "SignalProcess",
     "SignalSince", "Start", "Started", "State", "Status", "TakeOver", "Text", "Told", "ToldProcess", "Welcome",
     "Write",
