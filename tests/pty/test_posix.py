@@ -8,17 +8,21 @@ import shlex
 import shutil
 import signal
 import sys
+import time
 import zlib
 from pathlib import Path
 
 import pytest
 
 from hermitty.errors import HostUnavailable, InputOverflow
+from hermitty.host.base import Waiting
+from hermitty.host.local import inspect
 from hermitty.model import ExitStatus, Size
 from hermitty.pty import processes
 from hermitty.pty.write_queue import INPUT_LIMIT
 from tests.pty.conftest import OpenPtyOf
 from tests.support.kernel import DESCRIPTORS, few_descriptors, gone, is_alive, so
+from tests.support.shells import PATIENCE_S
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="looks into /proc")
 needs_bash = pytest.mark.skipif(shutil.which("bash") is None, reason="bash is not installed")
@@ -335,6 +339,37 @@ async def test_an_exec_is_noticed(open_pty: OpenPtyOf) -> None:
     await opened.sink.printed(b"replaced")
 
     assert opened.pty.is_replaced
+
+
+async def test_a_program_that_has_not_read_what_was_typed_is_not_said_to_wait(open_pty: OpenPtyOf) -> None:
+    opened = open_pty("sh", "-c", "echo ready; read answer; echo got $answer; read again")
+    await opened.sink.printed(b"ready")
+    await so(lambda: inspect(opened.pty).waiting is Waiting.READING)
+    os.kill(opened.pty.pid, signal.SIGSTOP)
+    await so(lambda: Path(f"/proc/{opened.pty.pid}/stat").read_text().rpartition(")")[2].split()[0] == "T")
+    opened.pty.write(b"half a line")
+    assert not opened.pty.has_unread_input()
+    opened.pty.write(b"\r")
+    assert opened.pty.has_unread_input()
+    assert inspect(opened.pty).waiting is Waiting.NO
+    os.kill(opened.pty.pid, signal.SIGCONT)
+    await opened.sink.printed(b"got half a line")
+    assert not opened.pty.has_unread_input()
+    await so(lambda: inspect(opened.pty).waiting is Waiting.READING)
+
+
+async def test_a_program_whose_output_was_not_read_yet_is_not_said_to_wait(open_pty: OpenPtyOf) -> None:
+    opened = open_pty("sh", "-c", "printf question; read answer")
+    deadline = time.monotonic() + PATIENCE_S
+    # The event loop stands still meanwhile, so that nothing is read.
+    while opened.pty.blocked() != (True, False) and time.monotonic() < deadline:
+        pass
+
+    assert opened.pty.has_unread_output()
+    assert inspect(opened.pty).waiting is Waiting.NO
+    await opened.sink.printed(b"question")
+    assert not opened.pty.has_unread_output()
+    assert inspect(opened.pty).waiting is Waiting.READING
 
 
 @pytest.mark.parametrize("left", range(5))

@@ -353,6 +353,25 @@ async def test_a_time_limit_holds_after_a_restart(place: Place) -> None:
         await runtime.close()
 
 
+async def test_a_kill_that_was_under_way_is_finished_by_the_next_process_and_called_a_kill(place: Place) -> None:
+    body = f"""
+        t = await rt.open_terminal(cwd=home)
+        command = await t.start("trap '' INT TERM HUP; echo deaf; while :; do sleep 1; done", command_id="{ID}")
+        await command.wait_for("deaf")
+        killing = asyncio.create_task(command.kill())
+        await until(lambda: command.stopping)
+        die()
+    """
+    async with place.used(body) as other:
+        await other.gone()
+    runtime = await place.open()
+    try:
+        result = await runtime.result(ID, PATIENCE_S)
+        assert result.state is State.KILLED
+    finally:
+        await runtime.close()
+
+
 async def test_output_that_nobody_could_hold_is_counted_and_the_terminal_goes_on(place: Place) -> None:
     place.options = {"grace_s": 0.05, "adopt_s": 60.0, "idle_s": 30.0}
     body = f"""
@@ -422,3 +441,27 @@ async def test_a_host_that_dies_takes_its_terminals_along_and_nothing_lingers(pl
 def _host_pid(runtime: Runtime) -> int:
     pid: int = runtime._host.pid  # type: ignore[attr-defined]
     return pid
+
+
+async def test_a_terminal_that_is_being_closed_is_not_gone_on_with_and_stops_nobody(place: Place) -> None:
+    # It hears that it is to end, and does not: it takes a moment until it is killed.
+    (place.home / "stay.sh").write_text("trap 'echo >told' HUP; echo ready; while :; do sleep 0.01; done\n")
+    body = """
+        other = await rt.open_terminal(cwd=home)
+        t = await rt.open_terminal(cwd=home)
+        await t.start("exec sh stay.sh")
+        await until(lambda: "ready" in t.current.result().text)
+        say(other=other.id, pid=t.pty.pid)
+        closing = asyncio.ensure_future(rt.close_terminal(t.id))
+        await until((home / "told").exists)
+        die()
+    """
+    async with place.used(body) as other:
+        told = await other.says()
+        await other.gone()
+    runtime = await place.open()
+    try:
+        assert [each.id for each in runtime.terminals()] == [told["other"]]
+        await gone(told["pid"])
+    finally:
+        await runtime.close()

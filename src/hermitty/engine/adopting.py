@@ -11,7 +11,7 @@ from hermitty.engine.terminal import Terminal
 from hermitty.errors import HermittyError, InvalidRequest
 from hermitty.events import TerminalEvent
 from hermitty.host.base import FoundPty, Host, Waiting, shell_directory
-from hermitty.model import Size
+from hermitty.model import Size, State
 from hermitty.sandbox.spec import Confinement
 from hermitty.shell.launch import DIALECTS
 from hermitty.vt.markers import MarkerScanner
@@ -104,19 +104,22 @@ async def prepare(
 
 
 async def take_over(terminal: Terminal, found: FoundPty, host: Host, get_file: GetFile) -> None:
-    """Let a prepared terminal go on, and wait until it is where its output is."""
+    """Let a prepared terminal go on, and wait until it is where its output is.
+
+    Raises HostUnavailable, and TerminalNotFound when it is being closed; then nothing has begun.
+    """
     replay = terminal.replay
     kept = keeping.read_state(await get_file(keeping.STATE))
     head = await get_file(keeping.HEAD)
     assert replay is not None
     assert kept is not None
-    # First the state, then the output that comes after it.
+    terminal.pty = await host.take_over(found.terminal, terminal, since=replay.start)
+    # Before anything else happens: it is told of the output that comes after this state in a later turn of the loop.
     keeping.restore_state(terminal, kept, writes=found.writes, head=head)
     lost = replay.start - kept.offset
     if lost > 0 and terminal.current is not None:
         terminal.current.warnings.append(f"{lost} bytes of its output were lost while no server ran")
     terminal.viewing.wait_for(kept.record["watched"])
-    terminal.pty = await host.take_over(found.terminal, terminal, since=replay.start)
     await replay.is_over.wait()
     terminal.replay = None
     if not terminal.is_open:
@@ -124,6 +127,8 @@ async def take_over(terminal: Terminal, found: FoundPty, host: Host, get_file: G
     if lost > 0:
         await _catch_up(terminal)
     terminal.keep()
+    if (command := terminal.current) is not None and command.stopping is State.KILLED:
+        terminal.abandon(command)  # somebody wanted it killed, and was killed first
 
 
 async def _catch_up(terminal: Terminal) -> None:

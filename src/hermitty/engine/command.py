@@ -93,7 +93,7 @@ class Command:
         self._early = bytearray()  # typed before the command has begun
         self.clearing: Flag | None = None  # of whoever kills it: set when nothing of it is left
         self._incomplete = False
-        self._stopping: State | None = None
+        self.stopping: State | None = None  # how its end is to be called
         self._final: CommandResult | None = None
         self.last_activity = self.started
 
@@ -131,15 +131,15 @@ class Command:
 
     def stop_as(self, state: State) -> None:
         """Note how the end is to be called when it comes: somebody interrupts or kills the command."""
-        if self._stopping is not State.KILLED:
-            self._stopping = state
+        if self.stopping is not State.KILLED:
+            self.stopping = state
 
     def finish(self, state: State, exit_code: int | None, *, at: float | None = None) -> None:
         """Note the end, now or when it was. Only the first one counts."""
         if not self.is_running:
             return
         self.exit_code = exit_code
-        self.state = self._stopping or state
+        self.state = self.stopping or state
         self._ended_at = time.monotonic() if at is None else at
         self._ended.set()
         self._grown.fire()

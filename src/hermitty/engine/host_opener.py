@@ -1,5 +1,6 @@
 """How a registry's terminals are opened."""
 
+import contextlib
 import json
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass
@@ -11,7 +12,7 @@ from hermitty.engine.adopting import prepare, take_over
 from hermitty.engine.observer import NoObserver, Observer
 from hermitty.engine.opening import find_shell, open_terminal
 from hermitty.engine.terminal import Terminal
-from hermitty.errors import HostUnavailable
+from hermitty.errors import HostUnavailable, TerminalNotFound
 from hermitty.events import TerminalEvent
 from hermitty.host.base import FoundPty, Host
 from hermitty.model import ExitStatus, Size, TerminalId
@@ -190,7 +191,8 @@ class HostOpener:
         await take_over(terminal, pty, self._host, lambda name: self._host.read_file(pty, name))
 
     async def _close(self, pty: FoundPty) -> None:
-        await (await self._host.take_over(pty.terminal, _NoSink(), since=pty.end)).close()
+        with contextlib.suppress(TerminalNotFound):  # it is being closed already
+            await (await self._host.take_over(pty.terminal, _NoSink(), since=pty.end)).close()
 
 
 def _owner(data: bytes | None) -> dict[str, Any] | None:

@@ -209,6 +209,7 @@ def _command_record(command: Command) -> Record:
         "warnings": command.warnings,
         "started": command.started,
         "time_limit": command.time_limit,
+        "stopping": command.stopping.value if command.stopping else None,
     }
 
 
@@ -224,6 +225,8 @@ def _command(terminal: "Terminal", record: Record, tail: bytes, head: bytes | No
     command.warnings = list(record["warnings"])
     command.started = record["started"]
     command.last_activity = time.monotonic()
+    if stopping := record.get("stopping"):
+        command.stop_as(State(stopping))
     first = (head or b"") if record.get("head_in_file") else record["head"].encode("latin-1")
     settings = terminal.settings
     command.capture = HeadTail.of(

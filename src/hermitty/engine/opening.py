@@ -9,7 +9,7 @@ from hermitty.config import Settings
 from hermitty.engine.keeping import keep_birth
 from hermitty.engine.observer import Observer
 from hermitty.engine.terminal import Terminal
-from hermitty.errors import SandboxUnavailable, TerminalClosed
+from hermitty.errors import HostUnavailable, SandboxUnavailable, TerminalClosed
 from hermitty.events import NoShellIntegration, TerminalEvent, TerminalOpened
 from hermitty.host.base import Host, PtySpec, shell_directory
 from hermitty.model import Quality, Size, TerminalId
@@ -103,7 +103,11 @@ async def open_terminal(
         terminal.pty.drop_file(name)
     terminal.pty.remember_program()
     if terminal.pty.is_durable:
-        keep_birth(terminal, program)
+        try:
+            keep_birth(terminal, program)
+        except OSError as exc:
+            await terminal.close("it could not be opened")
+            raise HostUnavailable(f"cannot open a terminal: {exc.strerror or exc}") from exc
     emit(TerminalOpened(terminal.id, terminal.shell, cwd, terminal.quality))
     return terminal
 

@@ -5,6 +5,7 @@ by a task of the registry, which ends with it; the terminal is reserved all the 
 """
 
 import asyncio
+import logging
 import os
 import secrets
 import time
@@ -74,6 +75,7 @@ class Registry:
         self._closings: set[asyncio.Task[None]] = set()
         self._reaper: asyncio.TimerHandle | None = None
         self._is_closed = False
+        self.has_left = False  # what runs in terminals goes on, and nobody here hears of it
 
     @property
     def settings(self) -> ReuseSettings:
@@ -138,7 +140,10 @@ class Registry:
         return adopted
 
     async def _adopt(self, found: Found) -> bool:
-        """Go on with one of them, if it is still open. One whose host is cut off meanwhile stays where it is."""
+        """Go on with one of them, if it is still open. One whose host is cut off meanwhile stays where it is.
+
+        One that the other process was about to close is closed, whether that process lived to see it or not.
+        """
         voice, terminal = Voice(), None
         try:
             terminal = await found.make(voice)
@@ -148,7 +153,7 @@ class Registry:
                 return False
             self._ledger.put(entry)
             await found.take_over(terminal)
-        except HostUnavailable:
+        except (HostUnavailable, TerminalNotFound):
             if terminal is not None:
                 self._ledger.entries.pop(terminal.id, None)
                 terminal.screen.close()
@@ -235,14 +240,14 @@ class Registry:
         """Give a terminal a name for people, or none."""
         entry = self._entry(terminal_id)
         entry.name = name
-        keep(entry)
+        _keep(entry)
 
     def taint(self, terminal_id: str, why: str) -> None:
         """Keep why the policy allows nothing in a terminal by itself."""
         entry = self._ledger.entries.get(TerminalId(terminal_id))
         if entry is not None:
             entry.taint = why
-            keep(entry)
+            _keep(entry)
 
     def taints(self) -> dict[TerminalId, str]:
         """Return the terminals in which the policy allows nothing by itself, and why."""
@@ -252,7 +257,7 @@ class Registry:
         """Give a terminal to a session, or to none."""
         entry = self._entry(terminal_id)
         entry.session = session
-        keep(entry)
+        _keep(entry)
         self._ledger.serve(entry.workspace)
 
     def release_session(self, session: str) -> None:
@@ -263,7 +268,7 @@ class Registry:
                 entry.idle_since = now
         self._directories.pop(session, None)
         for entry in self._ledger.unbind(session):
-            keep(entry)
+            _keep(entry)
         self._ledger.serve_all()
 
     async def end_session(self, session: str, *, kill: bool = True) -> None:
@@ -318,11 +323,12 @@ class Registry:
         await self._stop()
         for entry in list(self._ledger.entries.values()):
             if entry.terminal.is_open and entry.terminal.pty.is_durable:
-                keep(entry)
+                _keep(entry)
                 entry.terminal.keep()
             else:
                 self._ledger.discard(entry, "the registry was closed")
         await self.settled()
+        self.has_left = True
 
     async def close(self) -> None:
         """Close every terminal. Whoever waits for one is told; nothing is given any more."""
@@ -547,7 +553,7 @@ class Registry:
             raise TerminalNotFound(terminal_id, list(self._ledger.entries)) from None
 
     def _lease(self, entry: Entry, *, created: bool = False, switched: bool = False) -> Lease:
-        keep(entry)
+        _keep(entry)
         return Lease(entry.terminal, lambda: self._give_back(entry), created=created, switched=switched)
 
     def _give_back(self, entry: Entry) -> None:
@@ -615,6 +621,16 @@ async def _restore_environment(entry: Entry) -> None:
     line = restore_line(terminal.dialect, entry.first_env or {}, await terminal.environment())
     if line is not None:
         await terminal.run_quietly(line)
+
+
+def _keep(entry: Entry) -> None:
+    """Keep whose a terminal is. Without room for that it goes on, and the next change tries again."""
+    try:
+        keep(entry)
+    except OSError as exc:
+        entry.kept = None
+        problem = "terminal %s would not be found by another process: %s"
+        logging.getLogger("hermitty.engine").warning(problem, entry.terminal.id, exc.strerror)
 
 
 def _new_id() -> TerminalId:

@@ -71,7 +71,7 @@ async def kill(terminal: "Terminal", command: Command) -> None:
 
 
 async def _climb(terminal: "Terminal", command: Command) -> None:
-    command.stop_as(State.KILLED)
+    terminal.stop_as(command, State.KILLED)
     forget_input(terminal, command)
     settings = terminal.run_settings
     async with asyncio.TaskGroup() as group:

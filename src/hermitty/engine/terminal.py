@@ -17,7 +17,7 @@ from hermitty.config import RunSettings, TerminalSettings
 from hermitty.engine import stopping
 from hermitty.engine.answers import Answers
 from hermitty.engine.command import Command, build_result
-from hermitty.engine.keeping import KEEP_EVERY, keep_screen
+from hermitty.engine.keeping import KEEP_EVERY, keep_screen, keep_state
 from hermitty.engine.observer import NoObserver, Observer
 from hermitty.engine.prompt import PROMPT_TIMEOUT_S, SENTINEL_LOOK_S, Prompt
 from hermitty.engine.pulse import Pulse
@@ -310,9 +310,15 @@ class Terminal:
 
     def interrupt(self, command: Command) -> None:
         """Interrupt the program in front, as Ctrl-C would, even when it switched the terminal's signals off."""
-        command.stop_as(State.INTERRUPTED)
+        self.stop_as(command, State.INTERRUPTED)
         stopping.forget_input(self, command)
         self.spawn(stopping.interrupt(self, command))
+
+    def stop_as(self, command: Command, state: State) -> None:
+        """Note how the end of a command is to be called, also by a process that takes over before it comes."""
+        command.stop_as(state)
+        if self.pty.is_durable and self.is_open and self.replay is None:
+            keep_state(self, self.scanner.offset)
 
     async def kill(self, command: Command) -> None:
         """End a command and everything it started: ask, then insist, then make sure."""

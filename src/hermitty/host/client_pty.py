@@ -9,6 +9,7 @@ import contextlib
 import json
 import os
 from collections.abc import Callable, Collection
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 
@@ -28,6 +29,8 @@ from hermitty.wire.hostlink import messages as m
 _UNSENT_LIMIT = 8 * INPUT_LIMIT
 # Acknowledgements are sent when they have become worth it: a small part of what the host lets be unacknowledged.
 _ACKNOWLEDGE_BYTES = 16 * 1024
+
+_WAITS = (Waiting.READING, Waiting.POLLING)
 
 
 class ClientPty:
@@ -206,7 +209,10 @@ class ClientPty:
         if self._is_closed:
             return TtyState()
         with contextlib.suppress(HermittyError):
-            return await self._link.ask(lambda number: m.Inspect(number, self.handle), m.State, _state)
+            state = await self._link.ask(lambda number: m.Inspect(number, self.handle), m.State, _state)
+            # What the sink has not been told yet may be the end of the command that seems to wait.
+            is_behind = self.log.end < self._available
+            return replace(state, waiting=Waiting.NO) if is_behind and state.waiting in _WAITS else state
         return TtyState()
 
     async def signal_foreground(self, number: int, *, unless: Collection[int] = ()) -> int | None:

@@ -304,15 +304,21 @@ def inspect(pty: PosixPty) -> TtyState:
     echo, canonical = pty.modes()
     shell = pty.shell_pid
     group = pty.foreground_group()
+    # First whether all input was read, then who waits for more, then what they have said before.
+    has_input = pty.has_unread_input()
     blocked = pty.blocked()
     if blocked is None:
         waiting = Waiting.UNKNOWN
     else:
         reading, polling = blocked
         waiting = Waiting.READING if reading else Waiting.POLLING if polling else Waiting.NO
+        if waiting is not Waiting.NO and (has_input or pty.has_unread_output()):
+            # It is about to read that, or what it has printed is the end of its command.
+            waiting = Waiting.NO
     return TtyState(
         waiting=waiting,
-        shell_in_front=None if group is None else group == shell,
+        # In a sandbox, a shell without job control is in the group of what is around it.
+        shell_in_front=None if group is None else group in (shell, pty.pid),
         shell_replaced=pty.is_replaced,
         echo=echo,
         canonical=canonical,

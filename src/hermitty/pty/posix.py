@@ -5,16 +5,17 @@ import contextlib
 import errno
 import fcntl
 import os
+import select
 import signal
 import struct
 import termios
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 
 from hermitty.errors import HostUnavailable, InputOverflow
 from hermitty.model import ExitStatus, Size, TerminalId
 from hermitty.pty import foreground, processes
 from hermitty.pty.exits import ExitWatch
-from hermitty.pty.spawn import handed_down, open_terminal_actions, spawn
+from hermitty.pty.spawn import FileAction, handed_down, open_terminal_actions, spawn, spawn_wrapper
 from hermitty.pty.wrapped import Wrapped
 from hermitty.pty.write_queue import INPUT_LIMIT, WriteQueue
 from hermitty.sandbox.groups import Group
@@ -66,18 +67,15 @@ class PosixPty:
             _set_size(slave, size)
             self._path = os.ttyname(slave)
             self._device = os.fstat(slave).st_rdev
-            self.pid = spawn(
-                argv if sandbox is None else sandbox.argv,
-                cwd=cwd,
-                env={**(env if sandbox is None else sandbox.env), processes.OWNER_VARIABLE: owner},
-                actions=[
-                    *open_terminal_actions(self._path),
-                    *handed_down({} if sandbox is None else sandbox.descriptors),
-                ],
-                descriptor_limit=descriptor_limit,
-                brand=processes.brand_of(owner),
-                groups=() if self._group is None else self._group.members_files,
-            )
+            actions = open_terminal_actions(self._path)
+            brand = processes.brand_of(owner)
+            if sandbox is None:
+                marked = {**env, processes.OWNER_VARIABLE: owner}
+                self.pid = spawn(
+                    argv, cwd=cwd, env=marked, actions=actions, descriptor_limit=descriptor_limit, brand=brand
+                )
+            else:
+                self.pid = _spawn_confined(sandbox, owner, cwd, actions, descriptor_limit, brand)
         except BaseException:
             os.close(self._master)
             if sandbox is not None:
@@ -136,15 +134,22 @@ class PosixPty:
     def discard_input(self) -> None:
         """Forget queued input, with what the kernel holds and nobody has read."""
         self._input.discard()
-        if self._master < 0:
-            return  # the path may be another terminal's by now
         # From the other side: through the master, the kernel keeps what stands on an unfinished line.
-        with contextlib.suppress(OSError, termios.error):
-            slave = os.open(self._path, os.O_RDWR | os.O_NOCTTY | os.O_CLOEXEC | os.O_NONBLOCK)
-            try:
+        with contextlib.suppress(OSError, termios.error), self._other_side() as slave:
+            if slave is not None:
                 termios.tcflush(slave, termios.TCIFLUSH)
-            finally:
-                os.close(slave)
+
+    @contextlib.contextmanager
+    def _other_side(self) -> Iterator[int | None]:
+        """Open the side that programs have; None when this one is closed: the path may be another terminal's by now."""
+        if self._master < 0:
+            yield None
+            return
+        slave = os.open(self._path, os.O_RDWR | os.O_NOCTTY | os.O_CLOEXEC | os.O_NONBLOCK)
+        try:
+            yield slave
+        finally:
+            os.close(slave)
 
     def resize(self, size: Size) -> None:
         """Change the window size."""
@@ -183,10 +188,28 @@ class PosixPty:
         group = self.foreground_group()
         return foreground.blocked_in(group, self._device) if group else None
 
+    def has_unread_output(self) -> bool:
+        """Tell whether programs have printed something that was not read yet."""
+        return self._master >= 0 and _is_readable(self._master)
+
+    def has_unread_input(self) -> bool:
+        """Tell whether something was typed that whoever reads next will get at once."""
+        if self._input.waiting:
+            return True
+        with contextlib.suppress(OSError), self._other_side() as slave:
+            return slave is not None and _is_readable(slave)
+        return False
+
     def signal_foreground(self, number: int, *, unless: Collection[int] = ()) -> int | None:
         """Signal the process group in front, unless it is one of those, and return it."""
         group = self.foreground_group()
         if group is not None and group not in unless:
+            if group == self.pid and self._wrapped is not None:
+                # A program that made no group of its own is in that of what is around it, which would die of a signal.
+                table = processes.process_table()
+                members = {pid for pid, process in table.items() if process.group == group}
+                processes.send(table, members - self._around(), number)
+                return group
             with contextlib.suppress(ProcessLookupError, PermissionError):
                 os.killpg(group, number)
         return group
@@ -295,6 +318,26 @@ class PosixPty:
         self._on_exit(status)
 
 
+def _spawn_confined(
+    sandbox: Prepared, owner: str, cwd: str, actions: list[FileAction], descriptor_limit: int | None, brand: int | None
+) -> int:
+    env = {**sandbox.env, processes.OWNER_VARIABLE: owner}
+    actions = [*actions, *handed_down(sandbox.descriptors)]
+    group = sandbox.group or Group()
+    if sandbox.wraps and group.can_be_lent:
+        with group.lent():
+            return spawn_wrapper(sandbox.argv, env=env, actions=actions, descriptor_limit=descriptor_limit, brand=brand)
+    return spawn(
+        sandbox.argv,
+        cwd=cwd,
+        env=env,
+        actions=actions,
+        descriptor_limit=descriptor_limit,
+        brand=brand,
+        groups=group.members_files,
+    )
+
+
 async def end_group(group: Group, deadline: float) -> None:
     """Kill whoever is still in a control group, and remove it; what cannot be removed is left to the next host."""
     while not group.remove():
@@ -302,6 +345,13 @@ async def end_group(group: Group, deadline: float) -> None:
         if asyncio.get_running_loop().time() > deadline:
             return
         await asyncio.sleep(0.002)  # nothing tells when the last one has left
+
+
+def _is_readable(descriptor: int) -> bool:
+    """Tell whether a read would get something, of what is on its way through the kernel, too."""
+    poll = select.poll()
+    poll.register(descriptor, select.POLLIN)
+    return any(events & select.POLLIN for _, events in poll.poll(0))
 
 
 def _set_size(descriptor: int, size: Size) -> None:

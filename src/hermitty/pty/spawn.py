@@ -6,10 +6,12 @@ change directory, so a tiny `sh` does that and then becomes the program; its pro
 
 import contextlib
 import os
+import resource
 import signal
 from collections.abc import Mapping, Sequence
 
 from hermitty.errors import HostUnavailable
+from hermitty.pty.foreground import children
 
 # "cd" keeps the path as it was given, symbolic links included, and hands it on in PWD. The brand (see `processes`) is a
 # limit that shells name differently, and that may not be raised. Whoever cannot join its control groups does not start.
@@ -20,6 +22,9 @@ _ENTER = (
     + "".join(f'{{ [ -z "${{{4 + each}}}" ] || echo 0 >"${{{4 + each}}}"; }} && ' for each in range(_MOST_GROUPS))
     + f'shift {3 + _MOST_GROUPS} && exec "$@"'
 )
+
+# A number of Linux, which the module does not name.
+_RLIMIT_LOCKS = 10
 
 # What this process ignores or blocks must not reach the child: Python ignores SIGPIPE, job runners block SIGINT.
 _DEFAULT_SIGNALS = signal.valid_signals() - {signal.SIGKILL, signal.SIGSTOP}
@@ -43,21 +48,37 @@ def spawn(
     """
     limit = str(descriptor_limit) if descriptor_limit else ""
     joined = [*groups, *[""] * (_MOST_GROUPS - len(groups))]
-    # What an action makes is the child's own, whatever had that number here.
-    made = {action[-1] if action[0] == os.POSIX_SPAWN_DUP2 else action[1] for action in actions}
-    try:
-        closes = [(os.POSIX_SPAWN_CLOSE, number) for number in inherited_descriptors() if number not in made]
-        return os.posix_spawn(
-            "/bin/sh",
-            ["/bin/sh", "-c", _ENTER, "sh", cwd, limit, str(brand or ""), *joined, *argv],
-            env,
-            file_actions=[*actions, *closes],
-            setsid=True,
-            setsigmask=(),
-            setsigdef=_DEFAULT_SIGNALS,
-        )
-    except OSError as exc:
-        raise HostUnavailable(f"cannot start {argv[0]!r}: {exc.strerror or exc}") from exc
+    words = ["/bin/sh", "-c", _ENTER, "sh", cwd, limit, str(brand or ""), *joined, *argv]
+    return _start(argv[0], words, env, actions)
+
+
+def spawn_wrapper(
+    argv: Sequence[str],
+    *,
+    env: Mapping[str, str],
+    actions: Sequence[FileAction],
+    descriptor_limit: int | None = None,
+    brand: int | None = None,
+) -> int:
+    """Start a program that enters the directory itself, in its own session: no shell is needed in between.
+
+    Its limits are lowered from outside. It needs milliseconds for its set-up, and what it has started by then is found.
+    """
+    pid = _start(argv[0], argv, env, actions)
+    limit_tree(pid, descriptor_limit=descriptor_limit, brand=brand)
+    return pid
+
+
+def limit_tree(pid: int, *, descriptor_limit: int | None, brand: int | None) -> None:
+    """Lower the limits of a process, and of those that it started before it had them; all later ones inherit."""
+    with contextlib.suppress(ProcessLookupError, PermissionError):  # it ended, or is another one by now
+        if descriptor_limit is not None:
+            hard = resource.prlimit(pid, resource.RLIMIT_NOFILE)[1]
+            resource.prlimit(pid, resource.RLIMIT_NOFILE, (descriptor_limit, hard))
+        if brand is not None:
+            resource.prlimit(pid, _RLIMIT_LOCKS, (brand, brand))
+        for child in children(pid):
+            limit_tree(child, descriptor_limit=descriptor_limit, brand=brand)
 
 
 def inherited_descriptors() -> tuple[int, ...]:
@@ -69,6 +90,24 @@ def inherited_descriptors() -> tuple[int, ...]:
             if descriptor > 2 and os.get_inheritable(descriptor):
                 found.append(descriptor)
     return tuple(found)
+
+
+def _start(name: str, words: Sequence[str], env: Mapping[str, str], actions: Sequence[FileAction]) -> int:
+    # What an action makes is the child's own, whatever had that number here.
+    made = {action[-1] if action[0] == os.POSIX_SPAWN_DUP2 else action[1] for action in actions}
+    try:
+        closes = [(os.POSIX_SPAWN_CLOSE, number) for number in inherited_descriptors() if number not in made]
+        return os.posix_spawn(
+            words[0],
+            tuple(words),
+            env,
+            file_actions=[*actions, *closes],
+            setsid=True,
+            setsigmask=(),
+            setsigdef=_DEFAULT_SIGNALS,
+        )
+    except OSError as exc:
+        raise HostUnavailable(f"cannot start {name!r}: {exc.strerror or exc}") from exc
 
 
 def handed_down(descriptors: Mapping[int, int]) -> list[FileAction]:

@@ -8,7 +8,7 @@ import re
 from dataclasses import dataclass
 
 from hermitty.sandbox.hidden import SECRETS_OF_HOME, SECRETS_OF_SYSTEM
-from hermitty.sandbox.spec import Confinement, Effective, Mode
+from hermitty.sandbox.spec import EACH_PROCESS, Confinement, Effective, Mode
 
 _LOOKED_AT = 4000
 _MOST_HINTS = 4
@@ -43,6 +43,11 @@ _PROCESSES = re.compile(
     r"|\[errno 11\] resource temporarily unavailable|pthread_create failed|EAGAIN",
     re.IGNORECASE,
 )
+_MEMORY = re.compile(
+    r"\bMemoryError\b|cannot allocate memory|out of memory|memory exhausted|bad_alloc|\bENOMEM\b|allocation failed"
+    r"|OutOfMemoryError",
+    re.IGNORECASE,
+)
 _RIGHTS = re.compile(
     r"no new privileges|must be owned by uid 0|effective uid is not 0|unshare failed|setuid|"
     r"creating new namespace failed|must be setuid root",
@@ -70,15 +75,19 @@ def explain_denials(outcome: Outcome, order: Confinement | None, effective: Effe
     hints += _hidden(text, order)
     if order.pids is not None and _PROCESSES.search(text):
         hints.append(f"this terminal may have {order.pids} processes (sandbox)")
-    if (
-        outcome.exit_code == 137
-        and order.memory_bytes is not None
-        and ("memory", "control group") in effective.enforced
-    ):
-        hints.append(f"this terminal may use {order.memory_bytes} bytes of memory (sandbox); what needs more is killed")
+    if order.memory_bytes is not None:
+        hints += _memory(outcome.exit_code, text, order.memory_bytes, dict(effective.enforced).get("memory"))
     if _RIGHTS.search(text):
         hints.append("no program gains rights or makes namespaces in this terminal (sandbox)")
     return hints[:_MOST_HINTS]
+
+
+def _memory(exit_code: int | None, text: str, limit_bytes: int, enforced_by: str | None) -> list[str]:
+    if enforced_by == "control group" and exit_code == 137:
+        return [f"this terminal may use {limit_bytes} bytes of memory (sandbox); what needs more is killed"]
+    if enforced_by == EACH_PROCESS and _MEMORY.search(text):
+        return [f"each process of this terminal may use {limit_bytes} bytes of memory (sandbox)"]
+    return []
 
 
 def _read_only(text: str, order: Confinement) -> list[str]:

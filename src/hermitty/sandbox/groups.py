@@ -3,13 +3,16 @@
 Groups are made below the one that this process is in, so whatever limits us goes on to limit them. With version 1,
 whose groups know no owner, only at the top of a hierarchy: any other group belongs to whoever made it. A group's name
 tells the process that made it; what a dead one left is removed by the next.
+
+To move another process into a group, or a whole one, the kernel waits until all processors agree: 5 to 15 ms. A thread
+that moves itself alone waits for nothing. Version 1 has a file for that (`tasks`), and there it is used.
 """
 
 import contextlib
 import itertools
 import os
 import signal
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import cache
 from pathlib import Path
@@ -20,6 +23,8 @@ _PREFIX = "hermitty-"
 _numbers = itertools.count(1)
 _PERIOD_US = 100_000
 
+# Where whoever writes 0 joins, by version; in the first one as a thread.
+_JOINED = {1: "tasks", 2: "cgroup.procs"}
 _CONTROLLERS = {"pids": "pids", "memory": "memory", "cpu": "cpu"}
 
 
@@ -50,8 +55,27 @@ class Group:
 
     @property
     def members_files(self) -> tuple[str, ...]:
-        """Return the files into which a process writes 0 to join."""
-        return tuple(str(directory / "cgroup.procs") for directory in self.directories)
+        """Return the files into which a process of one thread writes 0 to join."""
+        return tuple(str(directory / _JOINED[version]) for directory, version in self.directories.items())
+
+    @property
+    def can_be_lent(self) -> bool:
+        """Tell whether `lent` works: for groups of version 1 that count processes, and do nothing else to a visitor."""
+        counts_only = set(self.enforced) <= {"pids"} and len(self.directories) == len(self.enforced)
+        return counts_only and all(version == 1 for version in self.directories.values())
+
+    @contextlib.contextmanager
+    def lent(self) -> Iterator[None]:
+        """Have this thread in the group for a moment: what it starts meanwhile is born there, and nobody waits."""
+        entered: list[Path] = []
+        try:
+            for directory in self.directories:
+                _join(directory)
+                entered.append(directory)
+            yield
+        finally:
+            for directory in entered:
+                _join(directory.parent)
 
     @property
     def can_kill(self) -> bool:
@@ -138,7 +162,7 @@ def our_hierarchies() -> Hierarchies:
 def make_group(order: Confinement, there: Hierarchies, *, to_kill: bool) -> Group:
     """Make what an order asks for, as far as this process may; the rest is in `missing`, with the reason."""
     group = Group()
-    name = f"{_PREFIX}{os.getpid()}-{_started(os.getpid())}-{next(_numbers)}"
+    name = f"{_maker(os.getpid())}-{next(_numbers)}"
     wanted = {"pids": order.pids, "memory": order.memory_bytes, "cpu": order.cpu}
     for what, amount in wanted.items():
         if amount is not None:
@@ -228,6 +252,21 @@ def _made(group: Group, hierarchy: Hierarchy, name: str) -> Path:
         directory.mkdir(mode=0o700)
         group.directories[directory] = hierarchy.version
     return directory
+
+
+def _join(directory: Path) -> None:
+    """Move this thread into a group of version 1."""
+    descriptor = os.open(directory / _JOINED[1], os.O_WRONLY | os.O_CLOEXEC)
+    try:
+        os.write(descriptor, b"0")
+    finally:
+        os.close(descriptor)
+
+
+@cache
+def _maker(pid: int) -> str:
+    """Return the part of a group's name that tells which process made it."""
+    return f"{_PREFIX}{pid}-{_started(pid)}"
 
 
 def _started(pid: int) -> int:

@@ -1,5 +1,7 @@
 """What programs in a sandbox must not see, unless somebody lists it: names only, no look at a disk."""
 
+import re
+
 from hermitty.sandbox.spec import Confinement, Mode
 
 # Below the home directory: keys, tokens, wallets, browsers, mail. Both kinds of names: directories and files.
@@ -19,6 +21,8 @@ SECRETS_OF_HOME = (
     *(".bash_history", ".zsh_history", ".python_history", ".node_repl_history", ".psql_history", ".mysql_history"),
     *(".sqlite_history", ".rediscli_history", ".local/share/fish/fish_history"),
     *(".local/share/hermitty", "Library/Keychains", "Library/Cookies"),
+    # Sockets of agents and container engines, which do for others what these may not.
+    *(".1password", ".colima", ".lima", ".rd", ".orbstack", ".minikube", ".local/share/containers"),
 )
 
 # Of the system. Who is not root cannot read most of them anyway; a sandbox of root's shell must not either.
@@ -36,8 +40,9 @@ PRIVATE_PLACES = ("/tmp", "/run")
 NEEDED_OF_RUN = ("/run/current-system", "/run/opengl-driver", "/run/wrappers")
 NAME_SERVICE = ("/run/systemd/resolve", "/run/resolvconf", "/run/NetworkManager/resolv.conf")
 
-# Of /proc: what changes the kernel. Only root could, and inside not even he.
-KERNEL_SETTINGS = ("/proc/sys", "/proc/sysrq-trigger", "/proc/irq", "/proc/bus", "/proc/acpi", "/proc/scsi")
+# Of /proc: what changes the kernel. Only root could, and inside not even he. bubblewrap itself seals /proc/irq,
+# /proc/bus and /proc/sysrq-trigger where they can be written; of /proc/sys it looks at the directory alone.
+KERNEL_SETTINGS = ("/proc/sys", "/proc/acpi", "/proc/scsi")
 
 # What a strict sandbox can read without being told.
 STRICT_SYSTEM = ("/usr", "/bin", "/sbin", "/lib", "/lib32", "/lib64", "/libx32", "/nix/store", "/gnu/store")
@@ -61,6 +66,7 @@ NEVER_WRITABLE = ("/proc", "/sys", "/dev", "/etc", "/boot", "/usr", "/bin", "/sb
 
 # In a repository: what git runs by itself, without anybody deciding to run it. Modules and worktrees have their own.
 GIT_PROTECTED = ("hooks", "config", "modules", "worktrees")
+GIT_ALWAYS = ("hooks", "config")  # also where they are not there yet
 # In a workspace: what other programs of ours go by.
 WORKSPACE_PROTECTED = (".hermitty.toml",)
 
@@ -69,6 +75,11 @@ ENVIRONMENT_DROPPED = (
     *("SSH_AUTH_SOCK", "SSH_AGENT_PID", "GPG_AGENT_INFO", "DBUS_SESSION_BUS_ADDRESS", "DBUS_SYSTEM_BUS_ADDRESS"),
     *("DOCKER_HOST", "CONTAINER_HOST", "XAUTHORITY", "WAYLAND_DISPLAY", "DISPLAY", "KRB5CCNAME", "XDG_RUNTIME_DIR"),
     *("HERMITTY_TOKEN", "HERMITTY_URL", "HERMITTY_STATE_DIR", "HERMITTY_CONFIG", "NOTIFY_SOCKET", "LISTEN_FDS"),
+)
+# What such a variable is usually called. Whoever needs one inside sets it for the terminal.
+SECRET_VARIABLE = re.compile(
+    r"(?:^|_)TOKENS?(?:_|$)|SECRET|PASSW(?:OR)?D|PASSPHRASE|CREDENTIAL|(?:API|ACCESS|PRIVATE|SIGNING)_?KEY|^MYSQL_PWD$",
+    re.IGNORECASE,
 )
 # The only ones that a strict sandbox takes over from the host.
 ENVIRONMENT_STRICT = (
@@ -83,4 +94,8 @@ def confined_environment(base: dict[str, str], order: Confinement | None) -> dic
         return base
     if order.mode is Mode.STRICT:
         return {name: text for name, text in base.items() if name in ENVIRONMENT_STRICT or name.startswith("LC_")}
-    return {name: text for name, text in base.items() if name not in ENVIRONMENT_DROPPED}
+    return {
+        name: text
+        for name, text in base.items()
+        if name not in ENVIRONMENT_DROPPED and not SECRET_VARIABLE.search(name)
+    }

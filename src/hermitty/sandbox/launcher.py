@@ -1,13 +1,14 @@
 """Confines itself with Landlock and seccomp, then becomes the program: `python -I -S launcher.py ORDER ARGV...`.
 
-A program of its own, which imports nothing of hermitty. It never becomes the program unconfined: whatever fails ends
-it, with a reason on standard error and exit code 125. `ORDER` is a JSON object; with `probe` it only tries.
+A program of its own, which imports nothing of hermitty, and little else: every module delays every terminal. It never
+becomes the program unconfined: whatever fails ends it, with a reason on standard error and exit code 125. `ORDER` is
+what `probe.encoded` made of a dictionary; with `probe` it only tries, and prints the version of Landlock.
 """
 
-import base64
 import ctypes
-import json
+import marshal
 import os
+import resource
 import sys
 
 _CREATE_RULESET, _ADD_RULE, _RESTRICT_SELF = 444, 445, 446
@@ -122,18 +123,20 @@ def confine(rules: list[tuple[str, str]], steps: bytes, *, is_offline: bool, sta
 def main() -> None:
     """Confine, and become the program."""
     try:
-        order = json.loads(sys.argv[1])
+        order = marshal.loads(bytes.fromhex(sys.argv[1]))
         version = confine(
             order["rules"],
-            base64.b64decode(order["filter"]),
+            order["filter"],
             is_offline=order["network"] == "none",
             started_by=order.get("parent"),
         )
         if order.get("probe"):
-            print(json.dumps({"landlock": version}))
+            print(version)
             return
+        if "data" in order:
+            resource.setrlimit(resource.RLIMIT_DATA, (order["data"], order["data"]))
         os.execv(sys.argv[2], sys.argv[2:])
-    except (OSError, ValueError, KeyError, IndexError) as problem:
+    except (OSError, ValueError, KeyError, IndexError, EOFError, TypeError) as problem:
         sys.stderr.write(f"hermitty: the sandbox could not be set up: {problem}\r\n")
         sys.exit(125)
 

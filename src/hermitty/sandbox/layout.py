@@ -7,6 +7,7 @@ inside leads to where it leads outside, so what is hidden or writable is where i
 import posixpath
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
+from functools import cache
 from typing import Literal
 
 from hermitty.errors import SandboxRefused
@@ -14,9 +15,9 @@ from hermitty.sandbox import hidden
 from hermitty.sandbox.spec import Confinement, Mode
 
 # ro, rw: the path as it is outside. tmpfs: an empty directory to write to. empty: one that cannot be written to.
-# null: a file without content. seal: no more writing. link: the symbolic link that it is outside. dev, proc: what their
-# names say.
-How = Literal["ro", "rw", "tmpfs", "empty", "null", "seal", "link", "dev", "proc"]
+# null: a file that cannot be read. made: an empty file, made outside if need be. seal: no more writing. link: the
+# symbolic link that it is outside. dev, proc: what their names say.
+How = Literal["ro", "rw", "tmpfs", "empty", "null", "made", "seal", "link", "dev", "proc"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,7 +92,7 @@ def layout(order: Confinement, facts: Facts, *, cwd: str, directory: str) -> Lay
     mounts += [Mount("dev", "/dev"), Mount("proc", "/proc"), *(Mount("tmpfs", path) for path in hidden.PRIVATE_PLACES)]
     if facts.is_root:
         # The kernel lets root write its settings by his number alone, without any capability.
-        mounts += [Mount("ro", path) for path in hidden.KERNEL_SETTINGS if facts.real(path) is not None]
+        mounts += [Mount("ro", path) for path in hidden.KERNEL_SETTINGS if facts.names(path)]
     needed = (*hidden.NEEDED_OF_RUN, *(hidden.NAME_SERVICE if order.network == "host" else ()))
     mounts += [Mount("ro", path) for path in needed if facts.real(path) is not None]
     if order.mode is Mode.STRICT:
@@ -156,13 +157,34 @@ def _existing(paths: Iterable[str], facts: Facts) -> list[str]:
     return list(dict.fromkeys(real for path in paths if (real := facts.real(path)) is not None))
 
 
+def _parts(path: str) -> list[str]:
+    return path.rstrip("/").split("/")
+
+
 def _outermost(paths: Iterable[str]) -> list[str]:
     unique = list(dict.fromkeys(paths))
-    return [path for path in unique if not any(path != other and within(path, other) for other in unique)]
+    found: list[str] = []
+    last = None
+    for path in sorted(unique, key=_parts):  # what lies in a directory comes right after it
+        if last is None or not within(path, last):
+            found.append(path)
+            last = path
+    kept = set(found)
+    return [path for path in unique if path in kept]
+
+
+@cache
+def _secrets_of(home: str) -> tuple[tuple[str, str], ...]:
+    """Return the secrets of a home, each with the name in it that leads there."""
+    names = hidden.SECRETS_OF_HOME
+    return tuple((name.partition("/")[0].casefold(), posixpath.join(home, name)) for name in names)
 
 
 def _secrets(order: Confinement, facts: Facts, home: str) -> list[str]:
-    of_home = (posixpath.join(facts.home, name) for name in hidden.SECRETS_OF_HOME)
+    # One look at what is there spares most of a hundred. Some file systems take names in any case; a home that cannot
+    # be listed tells nothing.
+    there = {name.casefold() for name in facts.names(facts.home)}
+    of_home = (path for first, path in _secrets_of(facts.home) if first in there or not there)
     # The home directory of root is hidden from others; from root himself, its secrets are.
     of_system = (path for path in hidden.SECRETS_OF_SYSTEM if not within(home, path) and facts.is_readable(path))
     asked = _existing(_expanded((*order.read_deny, *order.hide), facts), facts)
@@ -189,8 +211,8 @@ def _sealed(root: str, facts: Facts, *, whole_git: bool) -> list[str]:
         real = facts.real(path)
         if real is not None and real != path:
             raise SandboxRefused(f"{path!r} is a symbolic link; a sandbox cannot keep it from being changed")
-        if real is not None or name == "hooks":
-            found.append(path)  # a repository without hooks gets an empty directory: otherwise one could be made
+        if real is not None or name in hidden.GIT_ALWAYS:
+            found.append(path)  # a repository without it gets an empty one: otherwise one could be made
     return found
 
 
@@ -201,7 +223,13 @@ def _git_mounts(writable: Iterable[str], sealed: Iterable[str], facts: Facts) ->
         if git not in sealed and any(within(path, git) for path in sealed):
             # A mount of its own cannot be renamed, and so no other directory can take its place.
             mounts.append(Mount("rw", git))
-    return mounts + [Mount("ro" if facts.real(path) is not None else "empty", path) for path in sealed]
+    return mounts + [_seal(path, facts) for path in sealed]
+
+
+def _seal(path: str, facts: Facts) -> Mount:
+    if facts.real(path) is not None:
+        return Mount("ro", path)
+    return Mount("made" if posixpath.basename(path) == "config" else "empty", path)
 
 
 def _hide(path: str, facts: Facts) -> Mount:

@@ -3,8 +3,7 @@
 Each mechanism is tried once in the life of a process. Whoever has an event loop asks in a thread.
 """
 
-import base64
-import json
+import marshal
 import os
 import platform
 import shutil
@@ -18,6 +17,8 @@ from pathlib import Path
 from hermitty.sandbox import bubblewrap, seccomp
 
 _PATIENCE_S = 10.0
+# bubblewrap seals a part of what root could set the kernel with; layouts rely on that.
+_TRIED = "! [ -w /proc/irq ] && ! [ -w /proc/bus ] && ! [ -w /proc/sysrq-trigger ]"
 LAUNCHER = str(Path(__file__).with_name("launcher.py"))
 
 
@@ -28,6 +29,7 @@ class Bubblewrap:
     program: str | None
     problem: str | None
     seccomp: bool = False
+    takes_descriptors: bool = False  # version 0.10, and what distributions made of older ones
 
     @property
     def works(self) -> bool:
@@ -83,10 +85,10 @@ def try_bubblewrap(program: str = "bwrap") -> Bubblewrap:
         return Bubblewrap(None, "bubblewrap (bwrap) is not installed")
     words = [found, *bubblewrap.NAMESPACES, "--ro-bind", "/", "/", "--dev", "/dev", "--proc", "/proc"]
     words += ["--tmpfs", "/tmp", "--remount-ro", "/tmp"]
-    problem = _problem([*words, "--", "/bin/sh", "-c", ":"])
+    problem = _problem([*words, "--", "/bin/sh", "-c", _TRIED])
     if problem is not None:
         return Bubblewrap(found, problem)
-    return Bubblewrap(found, None, _filter_works(words))
+    return Bubblewrap(found, None, _filter_works(words), _descriptors_work(words))
 
 
 def try_landlock() -> Landlock:
@@ -96,7 +98,7 @@ def try_landlock() -> Landlock:
     steps = seccomp.program(seccomp.Filter(network=True, namespaces=True), platform.machine())
     if steps is None:
         return Landlock(0, f"the system calls of {platform.machine()} are not known")
-    order = json.dumps(launch_order([("read", "/")], steps, network="none", probe=True))
+    order = encoded(launch_order([("read", "/")], steps, network="none", probe=True))
     try:
         done = subprocess.run(
             [sys.executable, "-I", "-S", LAUNCHER, order],
@@ -106,18 +108,25 @@ def try_landlock() -> Landlock:
             timeout=_PATIENCE_S,
             check=False,
         )
-        version = json.loads(done.stdout)["landlock"] if done.returncode == 0 else 0
-    except (OSError, subprocess.TimeoutExpired, ValueError, KeyError) as exc:
+        version = int(done.stdout) if done.returncode == 0 else 0
+    except (OSError, subprocess.TimeoutExpired, ValueError) as exc:
         return Landlock(0, f"it could not be tried: {exc}")
     return Landlock(version, None if version else _last_line(done.stderr) or f"it ended with code {done.returncode}")
 
 
 def launch_order(
-    rules: Sequence[tuple[str, str]], steps: bytes, *, network: str, probe: bool = False
+    rules: Sequence[tuple[str, str]], steps: bytes, *, network: str, probe: bool = False, data_bytes: int | None = None
 ) -> dict[str, object]:
     """Return what the launcher is told."""
-    order: dict[str, object] = {"rules": rules, "network": network, "filter": base64.b64encode(steps).decode()}
+    order: dict[str, object] = {"rules": list(rules), "network": network, "filter": steps}
+    if data_bytes is not None:
+        order["data"] = data_bytes
     return order | {"probe": True} if probe else order | {"parent": os.getpid()}
+
+
+def encoded(order: dict[str, object]) -> str:
+    """Write what the launcher is told as one word. It is read by the same Python, at once."""
+    return marshal.dumps(order).hex()
 
 
 def _filter_works(words: list[str]) -> bool:
@@ -127,6 +136,15 @@ def _filter_works(words: list[str]) -> bool:
     descriptor = filter_descriptor(steps)
     try:
         words = [*words, "--seccomp", str(descriptor), "--", "/bin/sh", "-c", ":"]
+        return _problem(words, keep=(descriptor,)) is None
+    finally:
+        os.close(descriptor)
+
+
+def _descriptors_work(words: list[str]) -> bool:
+    descriptor = os.open("/usr", os.O_PATH | os.O_CLOEXEC)
+    try:
+        words = [*words, "--ro-bind-fd", str(descriptor), "/usr", "--", "/bin/sh", "-c", ":"]
         return _problem(words, keep=(descriptor,)) is None
     finally:
         os.close(descriptor)

@@ -18,6 +18,10 @@ Mechanism = Literal["bubblewrap", "landlock", "none"]
 ISOLATION = ("write", "read", "network", "processes")
 LIMITS = ("pids", "memory", "cpu")
 
+# How memory is limited without a control group: what a process may write to and shares with nobody (RLIMIT_DATA). A
+# limit of addresses would stop programs that only reserve them.
+EACH_PROCESS = "resource limit of each process"
+
 # What terminal and shell exchange files through: a part of the private directory, whose rest programs never see.
 SHELL_DIRECTORY = "confined"
 
