@@ -13,9 +13,9 @@ import aiohttp
 
 import hermitty
 from hermitty.client.runtime import RemoteRuntime
-from hermitty.errors import HermittyError, SandboxUnavailable
+from hermitty.errors import HermittyError, SandboxUnavailable, ServerUnavailable
 from soak import census
-from soak.judge import Held, Remains
+from soak.judge import Held, Remains, Sample, Series, series_of
 from soak.ledger import Ledger
 from soak.plan import Plan
 from soak.scenarios.table import SCENARIOS, Scenario, choose
@@ -31,6 +31,14 @@ _QUIET_S = 90.0
 _LOOK_S = 0.1
 
 
+@dataclass(frozen=True, slots=True)
+class Looked:
+    """What a server was seen to have at a moment, and how many commands had ended in it."""
+
+    memory: census.Memory
+    commands: int
+
+
 @dataclass(slots=True)
 class Soaked:
     """What a soak has found. Memory is in bytes, a series for each process."""
@@ -39,17 +47,18 @@ class Soaked:
     ledger: Ledger
     end: Held | None = None
     remains: Remains = field(default_factory=Remains)
-    server_memory: dict[int, list[census.Memory]] = field(default_factory=dict)
+    server_memory: dict[int, list[Looked]] = field(default_factory=dict)
     host_memory: list[census.Memory] = field(default_factory=list)
     kills: int = 0
     longest_outage_s: float = 0.0
 
-    def series(self) -> dict[str, list[float]]:
+    def series(self, known_commands: int) -> dict[str, Series]:
         """Return what is judged: memory without files, of the host and of the server that lived longest."""
         longest = max(self.server_memory.values(), key=len, default=[])
+        samples = [Sample(each.memory.anonymous, each.commands) for each in longest]
         return {
-            "server_memory": [each.anonymous for each in longest],
-            "host_memory": [each.anonymous for each in self.host_memory],
+            "server_memory": series_of(samples, known_commands),
+            "host_memory": Series(tuple(each.anonymous for each in self.host_memory)),
         }
 
 
@@ -169,10 +178,18 @@ class Soak:
 
     @contextlib.asynccontextmanager
     async def _client(self) -> AsyncIterator[RemoteRuntime]:
-        await self.server.up.wait()
-        async with hermitty.open(url=self.server.url, token=TOKEN, retry_s=_RETRY_S, approver=_allow) as rt:
-            assert isinstance(rt, RemoteRuntime)
-            yield rt
+        async with contextlib.AsyncExitStack() as stack:
+            while True:
+                await self.server.up.wait()
+                opening = hermitty.open(url=self.server.url, token=TOKEN, retry_s=_RETRY_S, approver=_allow)
+                try:
+                    rt = await stack.enter_async_context(opening)
+                except ServerUnavailable:
+                    await asyncio.sleep(_LOOK_S)  # it was killed in this very moment
+                    continue
+                assert isinstance(rt, RemoteRuntime)
+                yield rt
+                return
 
     # Meanwhile.
 
@@ -190,10 +207,22 @@ class Soak:
         status = await self.server.host()
         while True:
             await asyncio.sleep(self.plan.sample_s)
-            if (found := census.memory_of(self.server.pid)) is not None and self.server.up.is_set():
-                self.soaked.server_memory.setdefault(self.server.pid, []).append(found)
+            pid, commands = self.server.pid, await self._commands_ended()
+            found = census.memory_of(pid)
+            if found is not None and commands is not None and pid == self.server.pid:
+                self.soaked.server_memory.setdefault(pid, []).append(Looked(found, commands))
             if status is not None and (found := census.memory_of(status.welcome.pid)) is not None:
                 self.soaked.host_memory.append(found)
+
+    async def _commands_ended(self) -> int | None:
+        """Ask the server how many commands have ended in it; None when it is just being killed."""
+        if not self.server.up.is_set():
+            return None
+        try:
+            async with self._http.get(f"{self.server.url}/api/stats") as answer:
+                return int((await answer.json())["commands"]) if answer.status == 200 else None
+        except (aiohttp.ClientError, OSError, ValueError):
+            return None
 
     async def _report(self) -> None:
         while True:

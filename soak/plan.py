@@ -29,6 +29,10 @@ class Plan:
     # How much the median of the last quarter may exceed that of the second one.
     growth_bytes: int = 16 * MB
     growth_part: float = 0.15
+    # A server remembers so many commands that are over, and so much output of terminals that are closed. It is judged
+    # from when it has them; one that lived too short a time for that may grow by as much as they take.
+    known_commands: int = 1000
+    caches_bytes: int = 24 * MB
 
     def dice(self, name: object) -> random.Random:
         """Return dice of somebody's own: what one worker throws does not depend on the others."""
@@ -46,6 +50,5 @@ def short_plan(seconds: float, seed: int) -> Plan:
         deluge_bytes=(5 * MB, 6 * MB),
         log_bytes=4 * MB,
         question_timeout_s=3.0,
-        growth_bytes=128 * MB,
-        growth_part=0.5,
+        growth_bytes=12 * MB,
     )

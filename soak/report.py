@@ -14,8 +14,9 @@ _POOL_THREADS = 36
 def verdict(plan: Plan, soaked: Soaked) -> list[Line]:
     """Judge a soak that is over."""
     assert soaked.end is not None
-    bounds = Bounds(plan.growth_bytes, plan.growth_part, _POOL_THREADS)
-    return judge(soaked.ledger.counts(), soaked.start, soaked.end, soaked.remains, soaked.series(), bounds)
+    bounds = Bounds(plan.growth_bytes, plan.growth_part, _POOL_THREADS, plan.caches_bytes)
+    memory = soaked.series(plan.known_commands)
+    return judge(soaked.ledger.counts(), soaked.start, soaked.end, soaked.remains, memory, bounds)
 
 
 def minute(soak: Soak, began: float) -> dict[str, Any]:
@@ -29,8 +30,9 @@ def minute(soak: Soak, began: float) -> dict[str, Any]:
         "checked_bytes": ledger.checked_bytes,
         "playing": sorted(soak.playing),
         "kills": soak.server.kills,
-        "server_bytes": server[-1].anonymous if server else None,
-        "server_resident_bytes": server[-1].resident if server else None,
+        "server_bytes": server[-1].memory.anonymous if server else None,
+        "server_resident_bytes": server[-1].memory.resident if server else None,
+        "server_commands": server[-1].commands if server else None,
         "host_bytes": soaked.host_memory[-1].anonymous if soaked.host_memory else None,
         "wrong": {kind: count for kind, count in ledger.counts().items() if count},
     }

@@ -27,7 +27,7 @@ async def keep_all(hand: Hand) -> None:
     code = hand.dice.randint(0, 255)
     result = await hand.run("count.sh", lines.form, lines.count, code, session=_session(hand))
     if result is not None:
-        hand.ledger.compare_code(hand.name, code, result.exit_code)
+        hand.ledger.compare_code(hand.name, (State.DONE, code), (result.state, result.exit_code))
         hand.ledger.compare_bytes(f"{hand.name}: artifact", lines.printed(), await artifact(hand, result))
 
 
@@ -48,7 +48,7 @@ async def exit_codes(hand: Hand) -> None:
     for _ in range(4):
         code = hand.dice.randint(0, 255)
         if (result := await hand.run("count.sh", "%.0f", 1, code, session=_session(hand))) is not None:
-            hand.ledger.compare_code(hand.name, code, result.exit_code)
+            hand.ledger.compare_code(hand.name, (State.DONE, code), (result.state, result.exit_code))
     name, number = hand.dice.choice(list(_SIGNALS.items()))
     if (result := await hand.run("die.sh", name)) is not None:
         hand.ledger.compare_code(

@@ -16,6 +16,7 @@ from hermitty.client.runtime import RemoteRuntime
 from hermitty.model import Size
 from tests.client.conftest import TOKEN, Server, started_server, until
 from tests.client.proxy import Proxy, proxy_to
+from tests.support.kernel import so
 from tests.support.runtimes import Gate
 from tests.support.shells import PATIENCE_S
 
@@ -130,6 +131,27 @@ async def test_events_go_on_where_they_were(rt: RemoteRuntime, proxy: Proxy, ser
 
 def codes(told: list[events.Event]) -> list[int | None]:
     return [event.exit_code for event in told if isinstance(event, events.CommandFinished)]
+
+
+async def test_a_server_that_dies_while_somebody_connects_is_waited_for(server: Server) -> None:
+    async with proxy_to(server.serving.port) as proxy:
+        proxy.swallow = b"GET /api/events"
+        client = RemoteRuntime(ServerAddress(proxy.url, TOKEN), retry_s=PATIENCE_S)
+        opening = asyncio.ensure_future(client.__aenter__())
+        await so(lambda: proxy.swallowed >= 2)
+        assert not opening.done()
+        proxy.swallow = None
+        async with asyncio.timeout(PATIENCE_S):
+            await opening
+        assert client.terminals() == []
+        await client.close()
+
+
+async def test_somebody_without_patience_is_told_at_once_that_a_server_dies(server: Server) -> None:
+    async with proxy_to(server.serving.port) as proxy:
+        proxy.swallow = b"GET /api/events"
+        with pytest.raises(errors.ServerUnavailable):
+            await RemoteRuntime(ServerAddress(proxy.url, TOKEN), retry_s=0.0).__aenter__()
 
 
 async def test_a_server_that_is_gone_is_told_after_the_patience(server: Server, tmp_path: Path) -> None:

@@ -145,7 +145,7 @@ LEFTOVERS = {
 @pytest.mark.parametrize("left", LEFTOVERS)
 async def test_closing_ends_everything(open_pty: OpenPtyOf, tmp_path: Path, left: str) -> None:
     (tmp_path / "deaf").write_text(DEAF)
-    opened = open_pty("sh", "-c", f"{LEFTOVERS[left]}\ntrap '' HUP; while :; do sleep 1; done")
+    opened = open_pty("sh", "-c", f"trap '' HUP; {LEFTOVERS[left]}\nwhile :; do sleep 1; done")
     [pid] = pids_in(await opened.sink.printed(b"\n"))
 
     await opened.pty.close()

@@ -113,6 +113,25 @@ async def test_a_command_that_ended_while_nobody_was_there_has_its_exit_code(pla
         await runtime.close()
 
 
+async def test_an_end_that_was_seen_and_is_told_again_is_no_later_one(place: Place) -> None:
+    body = f"""
+        t = await rt.open_terminal(cwd=home)
+        command = await t.start("echo x; (exit 9)", command_id="{ID}")
+        result = await command.wait()
+        say(took=result.duration_s)
+    """
+    async with place.used(body) as other:
+        took = (await other.says())["took"]
+        await other.kill()
+    runtime = await place.open()
+    try:
+        result = await runtime.result(ID, PATIENCE_S)
+        assert (result.state, result.exit_code) == (State.DONE, 9)
+        assert result.duration_s == pytest.approx(took)
+    finally:
+        await runtime.close()
+
+
 async def test_a_shell_that_ended_while_nobody_was_there_is_known_with_its_code(place: Place) -> None:
     gate = Gate(place.home / "gate")
     body = f"""

@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from hermitty.sandbox.denials import Outcome, explain_denials
-from hermitty.sandbox.spec import Confinement, Effective, Mode
+from hermitty.sandbox.spec import EACH_PROCESS, Confinement, Effective, Mode
 
 ORDER = Confinement(Mode.WORKSPACE, "/w", pids=50, memory_bytes=1 << 30, read_deny=("~/plans",), hide=("/state",))
 HELD = Effective(Mode.WORKSPACE, "bubblewrap", "none", (("memory", "control group"),))
@@ -56,6 +56,17 @@ def test_only_failures_in_sandboxes_get_hints() -> None:
 def test_a_kill_names_the_limit_of_memory() -> None:
     (hint,) = explain_denials(Outcome(137, ""), ORDER, HELD)
     assert "1073741824 bytes of memory" in hint
+
+
+@pytest.mark.parametrize(
+    "text", ["MemoryError", "fork: Cannot allocate memory", "terminate called after throwing 'std::bad_alloc'"]
+)
+def test_an_allocation_that_fails_names_the_limit_of_a_process(text: str) -> None:
+    each = Effective(Mode.WORKSPACE, "bubblewrap", "none", (("memory", EACH_PROCESS),))
+    (hint,) = explain_denials(Outcome(1, text), ORDER, each)
+    assert hint == "each process of this terminal may use 1073741824 bytes of memory (sandbox)"
+    assert explain_denials(Outcome(1, text), ORDER, HELD) == []
+    assert explain_denials(Outcome(137, ""), ORDER, each) == []
 
 
 @given(st.text(max_size=300), st.integers(0, 255))

@@ -11,6 +11,7 @@ from hermitty.errors import SandboxRefused
 from hermitty.sandbox import bubblewrap, landlock
 from hermitty.sandbox.landlock import Rule
 from hermitty.sandbox.layout import Facts, Layout, Mount, layout, within
+from hermitty.sandbox.plan import exchangeable
 from hermitty.sandbox.spec import Confinement, Mode
 
 HOME = "/home/me"
@@ -203,9 +204,32 @@ def test_the_words_of_bubblewrap() -> None:
         f"--chdir {WORK} --seccomp 3 -- /bin/sh -c ",
     ):
         assert part in line
-    assert words[-4:] == ("sh", "7", "/bin/sh", "-i")
+    assert words[-5:] == ("sh", "7", "", "/bin/sh", "-i")
     assert "--new-session" not in words
     assert "--share-net" not in words
+
+
+def test_what_was_opened_is_mounted_by_its_descriptor() -> None:
+    order = Confinement(Mode.WORKSPACE, WORK)
+    opened = {path: number for number, path in enumerate(exchangeable(made()), 4)}
+    assert list(opened) == [WORK, f"{WORK}/.git", f"{WORK}/.git/hooks", f"{WORK}/.git/config"]
+    line = " ".join(bubblewrap.arguments("bwrap", order, made(), ["x"], cwd=WORK, opened=opened))
+    assert f"--bind-fd 4 {WORK} --bind-fd 5 {WORK}/.git --ro-bind-fd 6 {WORK}/.git/hooks --ro-bind-fd 7 " in line
+    assert line.count("--ro-bind / /") == 1
+
+
+def test_memory_is_limited_inside_where_it_is_for_each_process() -> None:
+    order = Confinement(Mode.WORKSPACE, WORK, pids=7, memory_bytes=1 << 30)
+    words = bubblewrap.arguments("bwrap", order, made(), ["x"], cwd=WORK, limits_processes=False, limits_memory=True)
+    assert words[-4:] == ("sh", "", str(1 << 20), "x")
+    assert bubblewrap.arguments("bwrap", order, made(), ["x"], cwd=WORK, limits_processes=False)[-2:] == ("--", "x")
+
+
+def test_a_repository_without_settings_gets_empty_ones() -> None:
+    disk = {path: kind for path, kind in DISK.items() if path not in (f"{WORK}/.git/hooks", f"{WORK}/.git/config")}
+    mounts = made(disk).mounts
+    assert Mount("empty", f"{WORK}/.git/hooks") in mounts
+    assert Mount("made", f"{WORK}/.git/config") in mounts
 
 
 def test_the_network_is_shared_when_it_is_asked_for() -> None:

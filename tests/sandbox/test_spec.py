@@ -6,7 +6,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from hermitty.config import Settings
 from hermitty.errors import InvalidRequest
+from hermitty.runtime.confining import Confining
 from hermitty.sandbox.hidden import confined_environment
 from hermitty.sandbox.spec import Confinement, Effective, Mode, Sandbox, confine
 
@@ -154,5 +156,31 @@ def test_the_environment_inside() -> None:
     order = Confinement(Mode.WORKSPACE, "/w")
     strict = Confinement(Mode.STRICT, "/w")
     assert confined_environment(base, None) == base
-    assert confined_environment(base, order) == {"PATH": "/bin", "AWS_SECRET": "x", "LC_ALL": "C", "HOME": "/h"}
+    assert confined_environment(base, order) == {"PATH": "/bin", "LC_ALL": "C", "HOME": "/h"}
     assert confined_environment(base, strict) == {"PATH": "/bin", "LC_ALL": "C", "HOME": "/h"}
+
+
+@pytest.mark.parametrize(
+    ("name", "is_secret"),
+    [
+        *((name, True) for name in ("GITHUB_TOKEN", "TOKEN", "NPM_TOKEN_2", "AWS_SECRET_ACCESS_KEY", "PGPASSWORD")),
+        *((name, True) for name in ("AWS_ACCESS_KEY_ID", "OPENAI_API_KEY", "OPENAI_APIKEY", "gh_token", "MYSQL_PWD")),
+        *((name, True) for name in ("GOOGLE_APPLICATION_CREDENTIALS", "GPG_PASSPHRASE", "SSH_PRIVATE_KEY")),
+        *((name, False) for name in ("PWD", "OLDPWD", "TOKENIZERS_PARALLELISM", "KEYBOARD", "GIT_AUTHOR_NAME")),
+        *((name, False) for name in ("PATH", "HOME", "LESSKEY", "VIRTUAL_ENV", "CARGO_HOME", "XDG_SESSION_ID")),
+    ],
+)
+def test_variables_that_hold_secrets(name: str, is_secret: bool) -> None:
+    order = Confinement(Mode.WORKSPACE, "/w")
+    assert confined_environment({name: "x"}, order) == ({} if is_secret else {name: "x"})
+
+
+def test_a_session_is_held_to_the_settings_of_where_it_began() -> None:
+    settings = Settings().with_values({"sandbox.workspaces": {"/proj": "strict"}})
+    confining = Confining(lambda: settings)
+    assert confining.order(None, root="/elsewhere") is None
+    order = confining.order(None, root="/elsewhere", began="/proj/deep")
+    assert order is not None
+    assert (order.mode, order.workspace) == (Mode.STRICT, "/elsewhere")
+    with pytest.raises(InvalidRequest, match="ask for no less"):
+        confining.order(Sandbox(mode=Mode.WORKSPACE), root="/elsewhere", began="/proj")

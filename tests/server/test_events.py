@@ -2,6 +2,7 @@
 
 import asyncio
 import socket
+from contextlib import AsyncExitStack
 from pathlib import Path
 from urllib.parse import urlsplit
 
@@ -183,3 +184,20 @@ async def test_readers_are_counted_and_forgotten(api: Client) -> None:
         while api.parts.feed.readers:
             api.parts.feed.publish("x", {})  # a reader that left is noticed when something is told
             await asyncio.sleep(0)
+
+
+async def test_streams_leave_connections_to_others(start: StartServer) -> None:
+    api = await start(policy__mode="off", server__connections=6)
+    async with AsyncExitStack() as stack:
+        streams = [await stack.enter_async_context(api.events()) for _ in range(3)]
+        refused = await api.get("/api/events")
+        assert (refused.status, refused.code, refused.headers["Retry-After"]) == (429, "too_many_requests", "5")
+        assert (await api.get("/api/info")).status == 200
+        assert len(streams) == 3
+    # The room of one that has left is noticed with the next event that cannot be told to it.
+    async with asyncio.timeout(PATIENCE_S):
+        while api.parts.feed.readers == 3:
+            api.parts.feed.publish("x", {})
+            await asyncio.sleep(0.01)
+    async with api.events():
+        pass

@@ -2,7 +2,8 @@
 
 HERMITTY_FUZZ_EXAMPLES says how many in all. Every operation is called, with data as the document allows it and with
 data that it forbids. Ids are real ones in half of the calls. Whatever needs an approval is denied, and the shell that
-is typed into finds no programs: nothing that is made up here does anything.
+is typed into finds no programs: nothing that is made up here does anything. The same is tried by somebody who may only
+look, and by somebody without a token.
 """
 
 import asyncio
@@ -27,13 +28,16 @@ from schemathesis.specs.openapi.checks import (
     status_code_conformance,
 )
 
+from hermitty.errors import HostNotAllowed, MissingScope, NotAuthenticated, OriginNotAllowed, TooManyRequests
 from hermitty.runtime.api import Runtime, build_runtime
 from hermitty.runtime.approvals import Approval, Question
 from hermitty.runtime.places import Places
 from hermitty.runtime.tools import TOOLS
+from hermitty.server.access import Scope
 from hermitty.server.openapi import document
 from hermitty.server.parts import SettingsPlace
 from hermitty.server.serving import Options, Serving, serving
+from hermitty.server.table import ROUTES
 from tests.server.conftest import OWN_TOKEN, source_for
 from tests.support.shells import PATIENCE_S
 
@@ -49,6 +53,13 @@ CHECKS = [
     negative_data_rejection,
 ]
 OPERATIONS = [(method, path) for path, methods in document()["paths"].items() for method in methods]
+SCOPES: dict[tuple[str, str], Scope | None] = {(route.method, route.path): route.scope for route in ROUTES}
+# A path that is made up may be another one, or none; so may a site.
+ELSEWHERE = {"not_found", "method_not_allowed", "invalid_request", HostNotAllowed.code, OriginNotAllowed.code}
+REFUSALS = {
+    "nobody": ELSEWHERE | {NotAuthenticated.code, TooManyRequests.code},
+    "viewer": ELSEWHERE | {MissingScope.code},
+}
 # The stream of events does not end by itself.
 ENDLESS = "/api/events"
 
@@ -61,22 +72,24 @@ def deny(question: Question) -> Approval:
 
 @dataclass
 class FuzzedServer:
-    """A server in a thread, with things in it that can be asked for."""
+    """A server in a thread, with things in it that can be asked for, and somebody who asks."""
 
     url: str
     work: Path
+    owner: requests.Session
+    who: str
     session: requests.Session
     real: dict[str, str] = field(default_factory=dict)
     turn: int = 0
 
     def call(self, method: str, path: str, **body: Any) -> Any:
-        answer = self.session.request(method, self.url + path, json=body or None, timeout=PATIENCE_S)
+        answer = self.owner.request(method, self.url + path, json=body or None, timeout=PATIENCE_S)
         assert answer.ok, answer.text
         return answer.json() if answer.content else None
 
     def prepare(self) -> None:
         """Make sure that there is something for each kind of id."""
-        shown = self.session.get(f"{self.url}/api/terminals/{self.real.get('terminal')}")
+        shown = self.owner.get(f"{self.url}/api/terminals/{self.real.get('terminal')}")
         if shown.status_code != 200 or shown.json()["session"] != "real":
             place = {"cwd": str(self.work), "env": {"PATH": "/nowhere"}, "workspace": "real", "session": "real"}
             self.real["terminal"] = self.call("POST", "/api/terminals", **place)["id"]
@@ -94,6 +107,14 @@ class FuzzedServer:
             return self.real["terminal"]
         return self.real.get(usual.get(parameter, ""), fixed.get(parameter))
 
+    def may(self, method: str, path: str) -> bool:
+        """Tell whether whoever asks may ask for that."""
+        if self.who == "owner":
+            return True
+        # The document itself is for everybody who is known.
+        scope = SCOPES.get((method, path), Scope.VIEW)
+        return scope is None or (scope is Scope.VIEW and self.who == "viewer")
+
     def with_real_ids(self, case: Case) -> Case:
         """Put real ids into half of the cases."""
         self.turn += 1
@@ -104,9 +125,9 @@ class FuzzedServer:
         return case
 
 
-@pytest.fixture
-def fuzzed(tmp_path: Path) -> Iterator[FuzzedServer]:
-    """A server whose people say no to everything."""
+@pytest.fixture(params=["owner", "viewer", "nobody"])
+def fuzzed(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[FuzzedServer]:
+    """A server whose people say no to everything, and somebody who asks it."""
     home, work = tmp_path / "home", tmp_path / "work"
     home.mkdir()
     work.mkdir()
@@ -133,10 +154,15 @@ def fuzzed(tmp_path: Path) -> Iterator[FuzzedServer]:
         thread = threading.Thread(target=lambda: asyncio.run(serve()))
         thread.start()
         assert began.wait(PATIENCE_S)
-        with requests.Session() as session:
-            session.headers["Authorization"] = f"Bearer {OWN_TOKEN}"
-            server = FuzzedServer(ready[0].url, work, session)
+        with requests.Session() as owner, requests.Session() as session:
+            owner.headers["Authorization"] = f"Bearer {OWN_TOKEN}"
+            server = FuzzedServer(ready[0].url, work, owner, request.param, session)
             server.prepare()
+            if server.who == "owner":
+                session.headers.update(owner.headers)
+            elif server.who == "viewer":
+                made = server.call("POST", "/api/tokens", name="viewer", scopes=["view"])
+                session.headers["Authorization"] = f"Bearer {made['token']}"
             yield server
         loops[0].call_soon_threadsafe(enough.set)
         thread.join(PATIENCE_S)
@@ -173,12 +199,15 @@ def try_operation(fuzzed: FuzzedServer, operation: Any, mode: GenerationMode) ->
     def try_one(case: Case) -> None:
         fuzzed.prepare()
         case = fuzzed.with_real_ids(case)
-        if case.path == ENDLESS:
+        method = case.method.upper()
+        if case.path == ENDLESS and fuzzed.may(method, case.path):
             try_stream(fuzzed, case)
             return
         response = case.call(session=fuzzed.session, timeout=PATIENCE_S)
         case.validate_response(response, checks=CHECKS)
-        if (case.method.upper(), case.path, response.status_code) == ("POST", "/api/terminals", 201):
+        if not fuzzed.may(method, case.path):
+            assert response.json()["error"]["code"] in REFUSALS[fuzzed.who], response.status_code
+        if (method, case.path, response.status_code) == ("POST", "/api/terminals", 201):
             fuzzed.call("DELETE", f"/api/terminals/{response.json()['id']}")
 
     try:
@@ -190,7 +219,10 @@ def try_operation(fuzzed: FuzzedServer, operation: Any, mode: GenerationMode) ->
 def try_stream(fuzzed: FuzzedServer, case: Case) -> None:
     """Ask for events, and look at how the answer begins."""
     arguments = case.as_transport_kwargs(base_url=fuzzed.url)
-    arguments["headers"] = {**arguments.get("headers", {}), "Authorization": f"Bearer {OWN_TOKEN}"}
+    arguments["headers"] = {
+        **arguments.get("headers", {}),
+        "Authorization": str(fuzzed.session.headers["Authorization"]),
+    }
     with requests.request(**arguments, stream=True, timeout=PATIENCE_S) as answer:
         assert answer.status_code in (200, 400), answer.status_code
         kind = "text/event-stream" if answer.status_code == 200 else "application/json"

@@ -1,6 +1,8 @@
 """Tokens, logins, and how often somebody may try."""
 
+import contextlib
 import os
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -187,3 +189,60 @@ def test_never_more_than_the_burst_and_the_rate(gaps: list[float], burst: int, p
         now += gap
         passed += throttle.take("a", now) == 0
     assert passed <= burst + now * per_s + 1e-6
+
+
+@pytest.fixture
+def place(tmp_path: Path) -> Path:
+    """A directory in which nothing can be written when it is `locked`."""
+    place = tmp_path / "place"
+    place.mkdir()
+    return place
+
+
+@contextlib.contextmanager
+def locked(place: Path) -> Iterator[None]:
+    """Let writing fail, as on a full disk."""
+    aside = place.with_name("aside")
+    place.rename(aside)
+    place.touch()
+    try:
+        yield
+    finally:
+        place.unlink()
+        aside.rename(place)
+
+
+def test_a_token_whose_deletion_cannot_be_kept_is_refused_all_the_same(place: Path) -> None:
+    tokens = tokens_in(place, Clock())
+    made, text = tokens.create("guest", [Scope.VIEW], None)
+    with locked(place):
+        with pytest.raises(HostUnavailable, match="refused from now on"):
+            tokens.delete(made.id)
+        assert (tokens.find(text), tokens.by_hash(made.hash)) == (None, None)
+        with pytest.raises(HostUnavailable):
+            tokens.create("other", [Scope.VIEW], None)
+        # It is still there to be deleted, which is what it takes.
+        assert tokens.listed() == [made]
+    assert tokens_in(place, Clock()).find(text) == made
+    tokens.delete(made.id)
+    assert (tokens.listed(), tokens_in(place, Clock()).find(text)) == ([], None)
+
+
+def test_a_login_that_cannot_be_kept_counts_until_the_server_ends(
+    place: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    tokens = tokens_in(place, Clock())
+    own = tokens.find(OWN)
+    assert own is not None
+    logins = Logins(tokens, place / "logins.json", clock=Clock())
+    before = logins.begin(own, 100)
+    with locked(place):
+        during = logins.begin(own, 100)
+        assert logins.find(during) == own
+        logins.end(before)
+        assert logins.find(before) is None
+    assert len(caplog.messages) == 2
+    assert all("forgotten at a restart" in each and during not in each for each in caplog.messages)
+    after = logins.begin(own, 100)
+    again = Logins(tokens, place / "logins.json", clock=Clock())
+    assert [again.find(each) for each in (before, during, after)] == [None, own, own]

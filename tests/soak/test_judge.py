@@ -8,11 +8,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from soak.judge import LEAST_SAMPLES, Bounds, Held, Line, Remains, growth, is_good, judge
+from soak.judge import LEAST_SAMPLES, Bounds, Held, Line, Remains, Sample, Series, growth, is_good, judge, series_of
 from soak.ledger import WRONGS
 
 MB = 1024 * 1024
-BOUNDS = Bounds(growth_bytes=8 * MB, growth_part=0.1, threads=4)
+BOUNDS = Bounds(growth_bytes=8 * MB, growth_part=0.1, threads=4, caches_bytes=20 * MB)
 CLEAN = Held(
     server_descriptors=21,
     server_threads=3,
@@ -40,7 +40,8 @@ def wrong(
     remains: Remains = Remains(),  # noqa: B008  # frozen
     memory: Mapping[str, Sequence[float]] | None = None,
 ) -> list[str]:
-    lines = judge(counts, CLEAN, end, remains, memory or {}, BOUNDS)
+    series = {name: Series(tuple(samples)) for name, samples in (memory or {}).items()}
+    lines = judge(counts, CLEAN, end, remains, series, BOUNDS)
     assert is_good(lines) == all(line.is_good for line in lines)
     return [line.name for line in lines if not line.is_good]
 
@@ -115,3 +116,31 @@ def test_a_level_does_not_matter_and_the_reverse_of_a_leak_is_none(samples: list
 def test_a_line_is_good_up_to_what_is_allowed() -> None:
     assert Line("x", 5, 5).is_good
     assert not Line("x", 5.1, 5).is_good
+
+
+def filling(count: int, per_sample: float, full_after: int) -> list[Sample]:
+    """Make up a server that fills its caches with 5 commands and 100 KB a second, and perhaps leaks."""
+    return [
+        Sample(60.0 * MB + 100_000 * min(at, full_after // 5) + per_sample * at, commands=5 * at) for at in range(count)
+    ]
+
+
+def judged(series: Series) -> list[str]:
+    lines = judge(NOTHING_WRONG, CLEAN, CLEAN, Remains(), {"server_memory": series}, BOUNDS)
+    return [line.name for line in lines if not line.is_good]
+
+
+def test_a_server_is_judged_from_when_its_caches_are_full() -> None:
+    clean = series_of(filling(400, 0, 1000), 1000)
+    assert (clean.is_warm, len(clean.samples), set(clean.samples)) == (True, 200, {60.0 * MB + 100_000 * 200})
+    assert judged(clean) == []
+    # What fills them would look like a leak.
+    assert judged(Series(tuple(each.bytes for each in filling(250, 0, 1000)))) == ["server_memory_growth_bytes"]
+    assert judged(series_of(filling(400, 300_000, 1000), 1000)) == ["server_memory_growth_bytes"]
+
+
+def test_a_server_that_did_not_live_so_long_may_still_fill_them_and_no_more() -> None:
+    cold = series_of(filling(180, 0, 1000), 1000)
+    assert (cold.is_warm, len(cold.samples)) == (False, 180)
+    assert judged(cold) == []
+    assert judged(series_of(filling(180, 300_000, 1000), 1000)) == ["server_memory_growth_bytes"]

@@ -116,6 +116,8 @@ async def test_a_closed_panel_can_be_brought_back(person: Person, server: Client
     await person.open_terminal()
     await person.runs("echo still here")
     await person.sees("^still here$")
+    # As long as a command seems to run, closing asks first.
+    await expect(person.page.locator(".terminal-head .status.running")).to_have_count(0, timeout=PATIENCE_MS)
     await person.page.keyboard.press("Control+Shift+X")
     await person.expect_tabs(0)
     await person.page.get_by_role("button", name="Undo").click()

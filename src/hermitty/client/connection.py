@@ -227,14 +227,16 @@ class Connection:
     # Following.
 
     async def _follow(self) -> None:
-        backoff = Backoff(None)
+        backoff, now = Backoff(None), asyncio.get_running_loop().time
+        # There was a server a moment ago: whoever opens waits for the next one, too.
+        patient_until = now() + self._retry_s
         while True:
             try:
                 await self._read_events()
                 backoff.succeeded()
             except (aiohttp.ClientError, TimeoutError, ConnectionError) as exc:
                 _LOG.debug("the stream of events broke: %s", exc)
-                if self._fail(self.http.unavailable(exc)):
+                if now() >= patient_until and self._fail(self.http.unavailable(exc)):
                     return
             except HermittyError as exc:
                 if self._fail(exc):
@@ -242,7 +244,7 @@ class Connection:
                 if isinstance(exc, AccessRefused) and not isinstance(exc, TooManyRequests):
                     self._error = exc  # the token is no longer taken
                     return
-            await asyncio.sleep(backoff.pause_s(asyncio.get_running_loop().time(), random.random()) or 0)
+            await asyncio.sleep(backoff.pause_s(now(), random.random()) or 0)
 
     def _fail(self, error: HermittyError) -> bool:
         """Tell whoever opens that it did not work; False when it had worked before."""

@@ -94,6 +94,7 @@ class Command:
         self.clearing: Flag | None = None  # of whoever kills it: set when nothing of it is left
         self._incomplete = False
         self.stopping: State | None = None  # how its end is to be called
+        self.took_s: float | None = None  # known before its end is told, from a process that has seen it
         self._final: CommandResult | None = None
         self.last_activity = self.started
 
@@ -140,7 +141,9 @@ class Command:
             return
         self.exit_code = exit_code
         self.state = self.stopping or state
-        self._ended_at = time.monotonic() if at is None else at
+        if at is None:
+            at = time.monotonic() if self.took_s is None else self.started + self.took_s
+        self._ended_at = at
         self._ended.set()
         self._grown.fire()
 

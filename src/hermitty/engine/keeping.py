@@ -71,7 +71,8 @@ def keep_screen(terminal: "Terminal") -> None:
     keep_state(terminal, terminal.scanner.offset)
     size = terminal.size
     header = {"version": VERSION, "offset": end, "cols": size.cols, "rows": size.rows}
-    terminal.pty.put_file(SCREEN, _dump(header) + b"\n" + _snapshot(terminal))
+    _put(terminal, SCREEN, _dump(header) + b"\n" + _snapshot(terminal))
+    # Also when there was no room for it: a program that waits for ever is worse than output that a restart would lose.
     terminal.pty.acknowledge(terminal.scanner.offset)
 
 
@@ -113,14 +114,25 @@ def keep_state(terminal: "Terminal", offset: int, *, is_line: bool = False) -> N
         capture = command.capture
         if capture.omitted or capture.tail:
             if command.kept_head != len(capture.head):
-                command.kept_head = len(capture.head)
-                terminal.pty.put_file(HEAD, capture.head)
+                command.kept_head = len(capture.head) if _put(terminal, HEAD, capture.head) else 0
             record["command"]["head_in_file"] = True
             tail = capture.tail
         else:
             record["command"]["head"] = capture.head.decode("latin-1")
         record["command"]["total"] = capture.total
-    terminal.pty.put_file(STATE, _dump(record) + b"\n" + tail)
+    _put(terminal, STATE, _dump(record) + b"\n" + tail)
+
+
+def _put(terminal: "Terminal", name: str, data: bytes) -> bool:
+    """Keep a file; False when there is no room. What runs goes on then, and says that a restart would cost its end."""
+    try:
+        terminal.pty.put_file(name, data)
+    except OSError as exc:
+        warning = f"what the next server needs to go on with this command could not be kept: {exc.strerror or exc}"
+        if (command := terminal.current) is not None and warning not in command.warnings:
+            command.warnings.append(warning)
+        return False
+    return True
 
 
 def read_birth(data: bytes | None) -> Birth | None:

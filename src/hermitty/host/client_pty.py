@@ -183,8 +183,13 @@ class ClientPty:
         """Write a file of the private directory, all of it or nothing."""
         path = private_path(self.directory, name)
         new = path.with_name(f".{name}.new")
-        write_private(new, data)
-        os.replace(new, path)
+        try:
+            write_private(new, data)
+            os.replace(new, path)
+        except OSError:
+            with contextlib.suppress(OSError):  # the first problem is the one to tell
+                new.unlink()
+            raise
 
     async def get_file(self, name: str) -> bytes | None:
         """Read a file of the private directory."""

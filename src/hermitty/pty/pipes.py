@@ -163,7 +163,7 @@ class PipeProcess:
         self._report_end()
 
     def _process_ended(self, status: ExitStatus) -> None:
-        self._status = status
+        self._status = status if self._wrapped is None else self._wrapped.exact(status)
         self._ended.set()
         for _ in range(_DRAIN_TURNS):
             for descriptor in list(self._readers):

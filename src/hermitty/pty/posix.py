@@ -186,7 +186,11 @@ class PosixPty:
     def blocked(self) -> tuple[bool, bool] | None:
         """Tell whether the programs in front are (reading from the terminal, polling)."""
         group = self.foreground_group()
-        return foreground.blocked_in(group, self._device) if group else None
+        found = foreground.blocked_in(group, self._device) if group else None
+        if found is not None and self._wrapped is not None and group == self.pid:
+            # Of a program in the group of what is around it, which polls all the time, only reading can be told.
+            return (True, False) if found[0] else None
+        return found
 
     def has_unread_output(self) -> bool:
         """Tell whether programs have printed something that was not read yet."""

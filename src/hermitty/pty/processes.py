@@ -223,10 +223,10 @@ def send(table: dict[int, ProcessInfo], pids: Iterable[int], number: int) -> int
             continue
         with contextlib.suppress(ProcessLookupError, PermissionError):
             os.kill(pid, number)
+            alive += 1
             if number not in (signal.SIGKILL, signal.SIGCONT, 0):
                 # A stopped process does not see a signal until it continues.
                 os.kill(pid, signal.SIGCONT)
-            alive += 1
     return alive
 
 

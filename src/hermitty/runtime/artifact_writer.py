@@ -2,8 +2,8 @@
 
 The first bytes stay in memory: most commands print little, and have no artifact. A command that prints more than
 `memory_bytes`, or whose text does not show everything, gets a file. An artifact is always an exact beginning of the
-output: after the first byte that could not be written, none is, and all of them are counted. Nothing here raises
-into the command.
+output: after the first byte that could not be written, none is, and all of them are counted. When that is the very
+first, there is no artifact. Nothing here raises into the command.
 
 Writes happen where the output arrives, 256 KB at a time, into the system's cache: that takes about 70 µs,
 and 125 µs at the 99th percentile, measured with a local disk. Handing each piece to a thread costs about as much, and
@@ -40,6 +40,7 @@ class Keeper(Protocol):
     def began(self, writer: "ArtifactWriter", artifact_id: str) -> None: ...
     def ended(self, artifact_id: str, removed_bytes: int | None = None) -> None: ...
     def wrote(self, count: int) -> None: ...
+    def failed(self) -> None: ...
     def room_for(self, wanted: int, *, new_file: bool = False) -> int: ...
 
 
@@ -172,6 +173,10 @@ class ArtifactWriter:
         """Let go of the output: the text shows all of it. Removes the file, if there is one."""
         self._is_closed = True
         self._buffer = bytearray()
+        self._drop_file()
+
+    def _drop_file(self) -> None:
+        """Remove the file, if there is one."""
         if self.id is None or self._path is None:
             return
         self._close_file()
@@ -195,6 +200,9 @@ class ArtifactWriter:
                 self.reason = "limit" if within < room else "total_limit"
         except OSError as exc:
             self.reason = errno.errorcode.get(exc.errno or 0, "error")
+            self._keeper.failed()
+            if done == self._written == 0:
+                self._drop_file()
         self._written += done
         self._keeper.wrote(done)
         self.lost += len(data) - done

@@ -104,6 +104,7 @@ class ArtifactStore:
         self.max_age_s = max_age_s
         self.max_artifacts = max_artifacts
         self.memory_bytes = memory_bytes
+        self.failures = 0  # artifacts that are not whole because of the disk, since the start
         self._now = now
         self._live: dict[str, ArtifactWriter] = {}
         self._indexes: OrderedDict[str, LineIndex] = OrderedDict()
@@ -227,6 +228,10 @@ class ArtifactStore:
     def wrote(self, count: int) -> None:
         """Note that so many bytes more are on the disk."""
         self._total += count
+
+    def failed(self) -> None:
+        """Note that the disk took no more of an artifact."""
+        self.failures += 1
 
     def room_for(self, wanted: int, *, new_file: bool = False) -> int:
         """Return how many bytes may be written now; delete old artifacts if that helps."""

@@ -82,6 +82,11 @@ class Commands:
             raise CommandNotFound(command_id)
         return result
 
+    def took_s(self, command_id: str) -> float | None:
+        """Return how long a command took whose end an earlier process has seen and kept."""
+        result = self._kept.get(command_id) if self._kept is not None else None
+        return result.duration_s if result is not None and result.state.is_final else None
+
     def forget_kept(self) -> None:
         """Keep no more results: where they are kept is about to close."""
         self._kept = None

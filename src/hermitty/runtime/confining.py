@@ -20,14 +20,19 @@ class Confining:
         self._settings = settings
         self._hide = tuple(path for path in hide if path != os.devnull)
 
-    def order(self, wish: Sandbox | None, *, root: str) -> Confinement | None:
-        """Return what a terminal of the project at `root` is confined by; None: by nothing. Raises InvalidRequest."""
+    def order(self, wish: Sandbox | None, *, root: str, began: str | None = None) -> Confinement | None:
+        """Return what a terminal of the project at `root` is confined by; None: by nothing. Raises InvalidRequest.
+
+        A session that began in a project is held to its settings elsewhere, too.
+        """
         settings = self._settings().sandbox
         if wish is None and settings.mode == Mode.OFF and not settings.workspaces:
             return None
         root = os.path.normpath(root)
         # A link in one project to another one does not make its settings count there.
-        floor = max((floor_of(settings, each) for each in (root, os.path.realpath(root))), key=_strength)
+        places = [os.path.normpath(each) for each in (root, began) if each is not None]
+        places += [os.path.realpath(each) for each in places]
+        floor = max((floor_of(settings, each) for each in places), key=_strength)
         return confine(wish, floor, workspace=root, hide=self._hide, allow_weaker=settings.allow_weaker)
 
     async def foreseen(self, order: Confinement | None, host: Host) -> str | None:

@@ -28,6 +28,7 @@ class Recorder:
         silence: SilenceWatch,
         add: Callable[[Terminal, Command], object] = lambda terminal, command: None,
         over: Callable[[Command], object] = lambda command: None,
+        took_s: Callable[[str], float | None] = lambda command_id: None,
     ) -> None:
         self._tracks = tracks
         self._artifacts = artifacts
@@ -35,6 +36,7 @@ class Recorder:
         self._silence = silence
         self._add = add
         self._over = over
+        self._took_s = took_s  # by the id of a command whose end another process has seen
         self._closed = ClosedLogs()
         self._writers: WeakKeyDictionary[Command, ArtifactWriter] = WeakKeyDictionary()
 
@@ -57,6 +59,7 @@ class Recorder:
 
     def resumed(self, terminal: Terminal, command: Command, kept: dict[str, Any]) -> None:
         """Go on with a command that began in another process."""
+        command.took_s = self._took_s(command.id)
         self._add(terminal, command)
         writer = self._writers[command] = self._artifacts.open(command.id)
         if (artifact := kept.get("artifact")) is not None:

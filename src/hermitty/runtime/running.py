@@ -6,7 +6,7 @@ import os
 import time
 from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING
 
 from hermitty.config import Settings
 from hermitty.engine.command import Command
@@ -14,7 +14,7 @@ from hermitty.engine.interact import answer_prompts
 from hermitty.engine.oneshot import Process, checked_argv, start_process
 from hermitty.engine.registry import Lease, Registry
 from hermitty.engine.terminal import Terminal
-from hermitty.errors import TerminalNotFound
+from hermitty.errors import HostUnavailable, TerminalNotFound
 from hermitty.host.base import Host, Stream
 from hermitty.model import CommandId, CommandResult, State
 from hermitty.runtime.artifacts import ArtifactStore
@@ -31,8 +31,6 @@ from hermitty.sandbox.spec import Confinement
 if TYPE_CHECKING:
     from hermitty.runtime.artifact_writer import ArtifactWriter
     from hermitty.runtime.gate import Permit
-
-T = TypeVar("T")
 
 # What killing a process may take after both graces of the settings, on a machine that is busy.
 _KILLED_GRACE_S = 5.0
@@ -64,6 +62,8 @@ class Runner:
         self._commands = commands
         self._processes: set[Process] = set()
         self._followers: set[asyncio.Task[None]] = set()  # of processes that outlived the wait for them
+        self._waiting: set[asyncio.Task[object]] = set()  # for commands of terminals
+        self._left: frozenset[asyncio.Task[object]] = frozenset()  # those whose commands go on without this process
         self._followed = settings()
 
     def settings(self) -> Settings:
@@ -155,7 +155,11 @@ class Runner:
         return results
 
     async def close(self) -> None:
-        """Kill the processes that still run."""
+        """Kill the processes that still run. Who waits for a command that is left to go on is told so."""
+        if self._registry.has_left:
+            self._left = frozenset(self._waiting)
+            for task in self._left:
+                task.cancel()
         await asyncio.gather(*(process.close() for process in self._processes))
         await asyncio.gather(*self._followers)
 
@@ -163,10 +167,11 @@ class Runner:
         """Return the sandbox of a request: around its workspace, or else where its session began, or its directory."""
         cwd = self._registry.path(self.directory(request), request.session)
         root = request.root(cwd) or cwd
+        began = None
         if request.workspace is None and request.session is not None:
             began = self._registry.session_root(request.session)
             root = began if began is not None and within(cwd, began) else root
-        return self._confining.order(request.sandbox, root=root)
+        return self._confining.order(request.sandbox, root=root, began=began)
 
     async def _permit(self, request: RunRequest, order: Confinement | None = None) -> "Permit | None":
         """Ask for leave, once it is clear that the request can be carried out at all."""
@@ -212,8 +217,9 @@ class Runner:
         try:
             yield lease.terminal
         finally:
-            with contextlib.suppress(TerminalNotFound):  # its shell has left by itself
-                await self._registry.close_terminal(lease.terminal.id, "its command has ended")
+            if not self._registry.has_left:
+                with contextlib.suppress(TerminalNotFound):  # its shell has left by itself
+                    await self._registry.close_terminal(lease.terminal.id, "its command has ended")
 
     async def _give_up(self, terminal: Terminal) -> str:
         """Close a terminal that takes no commands, and say what is done instead."""
@@ -243,7 +249,7 @@ class Runner:
         command = await self._start(terminal, request, permit)
         result = await self._waited(terminal, command, self._outcome(command, request, limit_s))
         self._permits.verify(permit, command)
-        if not result.state.is_final:
+        if not result.state.is_final and not self._registry.has_left:
             if result.needs_input is not None:
                 command.warnings.append(
                     f"it asked for input ({result.needs_input.prompt.strip()!r}) and nobody could answer; "
@@ -258,7 +264,12 @@ class Runner:
         self, terminal: Terminal, request: RunRequest, permit: "Permit | None", kill_after_s: float | None = None
     ) -> Command:
         verify = self._permits.verifies(permit)
-        command = await terminal.start(_line(request), kill_after_s=kill_after_s, verify=verify, command_id=request.id)
+        line = _line(request)
+        try:
+            command = await terminal.start(line, kill_after_s=kill_after_s, verify=verify, command_id=request.id)
+        except OSError as exc:
+            # Some shells read their lines from files, in memory that may be full.
+            raise HostUnavailable(f"terminal {terminal.id} has no room for the line: {exc.strerror or exc}") from exc
         command.decided = decided(permit)
         return command
 
@@ -267,13 +278,21 @@ class Runner:
             return await answer_prompts(command, request.answers, timeout_s=wait_s)
         return await command.wait(wait_s)
 
-    async def _waited(self, terminal: Terminal, command: Command, work: Awaitable[T]) -> T:
+    async def _waited(self, terminal: Terminal, command: Command, work: Awaitable[CommandResult]) -> CommandResult:
+        """Wait for a command; when its terminal is left to go on, return what is known of it."""
+        task = asyncio.current_task()
+        assert task is not None
+        self._waiting.add(task)
         try:
             return await work
         except asyncio.CancelledError:
+            if task in self._left and task.uncancel() == 0:
+                return command.result()
             # Whoever cancels has nobody left to stop it.
             terminal.abandon(command)
             raise
+        finally:
+            self._waiting.discard(task)
 
     async def _run_piped(
         self,

@@ -89,6 +89,7 @@ class Runtime:
             self._silence,
             self._remember,
             self._commands.over,
+            self._commands.took_s,
         )
         opener = HostOpener(host, settings, new_screen, recorder, restore_screen)
         self._registry = Registry(

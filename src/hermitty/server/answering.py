@@ -96,12 +96,16 @@ async def _answer_to(error: Exception, request: web.Request) -> web.StreamRespon
 
 
 async def read_all(request: web.Request) -> bytes:
-    """Read the body; who sends it has so much time."""
+    """Read the body as it was sent; who sends it has so much time."""
+    if request.headers.get(hdrs.CONTENT_ENCODING, "identity").lower() != "identity":
+        raise web.HTTPUnsupportedMediaType
     try:
         async with asyncio.timeout(_BODY_S):
             return await request.read()
     except TimeoutError:
         raise web.HTTPRequestTimeout from None
+    except web.RequestPayloadError as exc:
+        raise web.HTTPBadRequest from exc
 
 
 async def add_headers(request: web.BaseRequest, response: web.StreamResponse) -> None:
@@ -126,6 +130,7 @@ def _http_response(error: web.HTTPException) -> web.StreamResponse:
         404: "there is nothing here; /openapi.json lists what there is",
         405: f"use {' or '.join(fields.get('allowed', []))} here",
         413: "the body is larger than the setting server.body_bytes allows",
+        415: "send the body as it is: not compressed, and a form as application/x-www-form-urlencoded",
     }.get(error.status)
     return json_response(http_body(error.status, message, **fields), status=error.status, headers=headers)
 

@@ -110,4 +110,5 @@ class Site(web.BaseSite):
         server = self._runner.server
         if server is None or len(server.connections) >= self._most:
             return _Full()
-        return Connection(server, loop=asyncio.get_running_loop(), **self._kwargs)
+        # Nobody needs compressed requests, and a small one can hold a very large body.
+        return Connection(server, loop=asyncio.get_running_loop(), auto_decompress=False, **self._kwargs)

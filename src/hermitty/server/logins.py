@@ -1,15 +1,17 @@
 """Browsers that have shown a token: each has a cookie with a random text, of which only the hash is kept.
 
-A login counts as long as its token does. Logins outlive the server.
+A login counts as long as its token does. Logins outlive the server, unless they could not be written.
 """
 
 import hashlib
 import json
+import logging
 import secrets
 import time
 from collections.abc import Callable
 from pathlib import Path
 
+from hermitty.errors import HostUnavailable
 from hermitty.server.private_files import read_private, write_private
 from hermitty.server.tokens import Token, Tokens
 
@@ -32,7 +34,7 @@ class Logins:
         known = {key: each for key, each in self._known.items() if each[1] > now}
         while len(known) >= _MOST_LOGINS:
             known.pop(next(iter(known)))
-        self._write({**known, _hash(text): (token.hash, now + keep_s)})
+        self._change({**known, _hash(text): (token.hash, now + keep_s)})
         return text
 
     def find(self, text: str) -> Token | None:
@@ -45,11 +47,15 @@ class Logins:
         """Forget a browser."""
         key = _hash(text)
         if key in self._known:
-            self._write({each: login for each, login in self._known.items() if each != key})
+            self._change({each: login for each, login in self._known.items() if each != key})
 
-    def _write(self, known: dict[str, tuple[str, float]]) -> None:
-        write_private(self._file, json.dumps(known).encode())
+    def _change(self, known: dict[str, tuple[str, float]]) -> None:
         self._known = known
+        try:
+            write_private(self._file, json.dumps(known).encode())
+        except HostUnavailable as exc:
+            # Nobody is kept out by a full disk. The next change is written with this one.
+            logging.getLogger("hermitty.server").warning("logins and logouts are forgotten at a restart: %s", exc)
 
 
 def _hash(text: str) -> str:

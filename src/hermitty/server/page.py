@@ -3,6 +3,7 @@
 import re
 from html import escape
 from pathlib import Path
+from urllib.parse import parse_qs
 
 from aiohttp import hdrs, web
 from yarl import URL
@@ -21,6 +22,8 @@ _COMPRESSED = (".br", ".gz")
 # The worker that plays recordings emulates a terminal with WebAssembly. A worker has the policy of its own file.
 _PLAYER = "asciinema-player-worker"
 _YEAR = 365 * 86_400
+# A form with a token of any sensible length.
+_FORM_BYTES = 8 * 1024
 
 _DOCUMENT = """<!doctype html>
 <html lang="en"><head><meta charset="utf-8"><title>hermitty</title>
@@ -83,11 +86,15 @@ async def index(request: web.Request) -> web.StreamResponse:
 
 
 async def login(request: web.Request) -> web.StreamResponse:
-    """Take the token from the form."""
-    await read_all(request)
-    form = await request.post()
-    shown = form.get("token")
-    return _login(request, request.app[PARTS].guard, shown.strip() if isinstance(shown, str) else "")
+    """Take the token from the form. Anybody can send one, so no more is read than it takes."""
+    if request.content_length is None:
+        raise web.HTTPLengthRequired
+    if request.content_length > _FORM_BYTES:
+        raise web.HTTPRequestEntityTooLarge(_FORM_BYTES, request.content_length)
+    if request.content_type != "application/x-www-form-urlencoded":
+        raise web.HTTPUnsupportedMediaType
+    fields = parse_qs((await read_all(request)).decode("utf-8", "replace"))
+    return _login(request, request.app[PARTS].guard, fields.get("token", [""])[0].strip())
 
 
 async def logout(request: web.Request) -> web.StreamResponse:

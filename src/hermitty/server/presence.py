@@ -2,6 +2,7 @@
 
 import contextlib
 import json
+import logging
 import os
 import time
 from collections.abc import Iterator
@@ -57,7 +58,11 @@ def only_server(state: Path) -> Iterator[None]:
 def announced(state: Path, url: str) -> Iterator[Presence]:
     """Say where the server is, as long as the context is open."""
     presence = Presence(url, os.getpid(), __version__, round(time.time(), 3))
-    write_private(state / SERVER_FILE, json.dumps(asdict(presence)).encode())
+    try:
+        write_private(state / SERVER_FILE, json.dumps(asdict(presence)).encode())
+    except HostUnavailable as exc:
+        # A server that has to be told where it is is better than none: it goes on with the terminals.
+        logging.getLogger("hermitty.server").warning("clients have to be given the address: %s", exc)
     try:
         yield presence
     finally:

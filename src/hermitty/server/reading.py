@@ -30,7 +30,7 @@ class InvalidField(InvalidRequest):
 def read_body(data: bytes, kind: Any) -> Any:
     """Make a request of the body. No body at all is an object without fields."""
     try:
-        return _decoder(kind).decode(data if data.strip() else b"{}")
+        return _decoder(kind).decode(data or b"{}")
     except msgspec.ValidationError as exc:
         raise _invalid(str(exc), kind, "the body") from exc
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as exc:

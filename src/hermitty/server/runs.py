@@ -11,7 +11,7 @@ from collections.abc import Callable, Coroutine
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from hermitty.errors import CommandEnded, CommandIdTaken, CommandNotFound
+from hermitty.errors import CommandEnded, CommandIdTaken, CommandNotFound, HostUnavailable
 from hermitty.model import CommandId, CommandResult, Quality, State, new_command_id
 from hermitty.runtime.api import Command, Runtime
 
@@ -23,8 +23,10 @@ T = TypeVar("T")
 # How many runs that are over are remembered, and how much of their texts.
 _MOST_RUNS = 500
 _MOST_CHARACTERS = 8 * 1024 * 1024
-# What is left of a runtime that was closed ends by itself, and within this time.
+# What is left of a runtime that was closed or left ends by itself, at once; this is for what does not.
 _LAST_S = 5.0
+_GOES_ON = "the server ends; this command goes on, and the next server knows it by its id"
+_ENDS_TOO = "the server ends, and this command with it"
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,11 +82,18 @@ class Runs:
         return run.task.result() if run.task.done() and not run.task.cancelled() else await self.look(chosen)
 
     async def detached(self, work: Coroutine[Any, Any, T]) -> T:
-        """Do something that goes on when its client leaves."""
-        task = asyncio.get_running_loop().create_task(work)
-        self._others.add(task)
-        task.add_done_callback(self._forget)
-        return await asyncio.shield(task)
+        """Do something short that goes on when its client leaves."""
+        return await asyncio.shield(self._begin(work))
+
+    async def commands(self, work: Coroutine[Any, Any, T]) -> T:
+        """Do something that runs commands. Raises HostUnavailable when the server ends before they do."""
+        task = self._begin(work)
+        await self._wait(task, None)
+        if not task.done():
+            raise HostUnavailable(
+                "the server ends before the commands do; `hermitty history` tells what became of them"
+            )
+        return task.result()
 
     async def look(self, command_id: str, wait_s: float = 0.0) -> CommandResult:
         """Return what is known of a command, after waiting for its end or a question at most that long."""
@@ -137,6 +146,12 @@ class Runs:
             if late:
                 await asyncio.wait(late)
 
+    def _begin(self, work: Coroutine[Any, Any, T]) -> asyncio.Task[T]:
+        task = asyncio.get_running_loop().create_task(work)
+        self._others.add(task)
+        task.add_done_callback(self._forget)
+        return task
+
     async def _waited(self, known: "Known", wait_s: float) -> CommandResult:
         """Wait for the end or a question. Cancelling the wait leaves the command alone."""
         waiting = asyncio.get_running_loop().create_task(known.handle.wait(wait_s))
@@ -151,10 +166,16 @@ class Runs:
 
     async def _now(self, known: "Known") -> CommandResult:
         handle = known.handle
+        is_durable = False
         if isinstance(handle, Command) and handle.is_running and known.terminal is not None:
-            asked = await self._runtime.terminal(known.terminal).look(handle)
-            return replace(handle.result(asked), session=known.session)
-        return known.result()
+            terminal = self._runtime.terminal(known.terminal)
+            is_durable = terminal.pty.is_durable
+            result = replace(handle.result(await terminal.look(handle)), session=known.session)
+        else:
+            result = known.result()
+        if self._closing.done() and not result.state.is_final:
+            return replace(result, warnings=[*result.warnings, _GOES_ON if is_durable else _ENDS_TOO])
+        return result
 
     async def _wait(self, task: asyncio.Task[Any], timeout_s: float | None) -> None:
         await asyncio.wait({task, self._closing}, timeout=timeout_s, return_when=asyncio.FIRST_COMPLETED)

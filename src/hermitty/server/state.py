@@ -23,6 +23,14 @@ class StoredWorkspace(Protocol):
 class StateStore(Protocol):
     """Facts that outlive the server. Methods that write tell whether the fact is stored, or will be."""
 
+    @property
+    def lost(self) -> int:
+        """Return how many facts could not be stored, since the start."""
+
+    @property
+    def problem(self) -> str:
+        """Return why the last fact was not stored."""
+
     def workspaces(self) -> Sequence[StoredWorkspace]:
         """Return all of them."""
 

@@ -48,6 +48,7 @@ class Tokens:
         self._file = file
         self._clock = clock
         self._named = {token.id: token for token in _read(file)}
+        self._refused: set[str] = set()  # deleted, but still in the file
 
     def find(self, shown: str) -> Token | None:
         """Return the token that somebody shows, if it is known and still counts."""
@@ -56,13 +57,12 @@ class Tokens:
         for token in (self._own, *self._named.values()):  # all of them, whichever it is
             if hmac.compare_digest(token.hash, wanted):
                 found = token
-        return found if found is not None and found.is_live(self._clock()) else None
+        return found if found is not None and self._counts(found) else None
 
     def by_hash(self, token_hash: str) -> Token | None:
         """Return a token that still counts by its hash."""
-        now = self._clock()
         everyone = (self._own, *self._named.values())
-        return next((token for token in everyone if token.hash == token_hash and token.is_live(now)), None)
+        return next((token for token in everyone if token.hash == token_hash and self._counts(token)), None)
 
     def listed(self) -> list[Token]:
         """Return the tokens that have a name, the oldest first."""
@@ -71,24 +71,35 @@ class Tokens:
     def create(self, name: str, scopes: Iterable[Scope], expires_in_s: float | None) -> tuple[Token, str]:
         """Make a token and return it with its text, which nobody can ask for again."""
         now = self._clock()
-        self._named = {token.id: token for token in self._named.values() if token.is_live(now)}
-        if len(self._named) >= _MOST_TOKENS:
+        live = {token.id: token for token in self._named.values() if self._counts(token)}
+        if len(live) >= _MOST_TOKENS:
             raise InvalidRequest(f"there are {_MOST_TOKENS} tokens already; delete one first")
-        if name == OWN_NAME or any(token.name == name for token in self._named.values()):
+        if name == OWN_NAME or any(token.name == name for token in live.values()):
             raise InvalidRequest(f"there is a token named {name!r} already")
         text = new_token()
         expires_at = None if expires_in_s is None else now + expires_in_s
         token = Token(f"k_{secrets.token_hex(6)}", name, frozenset(scopes), now, expires_at, hash_of(text))
-        self._write({**self._named, token.id: token})
+        self._write({**live, token.id: token})
         return token, text
 
     def delete(self, token_id: str) -> Token:
-        """Forget a token; whoever shows it is refused from now on."""
+        """Forget a token; whoever shows it is refused from now on.
+
+        Raises HostUnavailable when the file cannot be changed: after a restart it would count again. Another try helps.
+        """
         token = self._named.get(token_id)
         if token is None:
             raise TokenNotFound(token_id)
-        self._write({key: each for key, each in self._named.items() if key != token_id})
+        self._refused.add(token_id)
+        try:
+            self._write({key: each for key, each in self._named.items() if key not in self._refused})
+        except HostUnavailable as exc:
+            message = f"the token is refused from now on, but counts again after a restart: {exc.message}; try again"
+            raise HostUnavailable(message) from exc
         return token
+
+    def _counts(self, token: Token) -> bool:
+        return token.id not in self._refused and token.is_live(self._clock())
 
     def _write(self, named: dict[str, Token]) -> None:
         records = [{**asdict(token), "scopes": sorted(token.scopes)} for token in named.values()]

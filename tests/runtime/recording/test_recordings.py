@@ -1,10 +1,12 @@
 """Real terminals, recorded: exact, bounded, and never in the way of the terminal."""
 
 import asyncio
+import contextlib
 import json
 import os
+import resource
 import stat
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Callable, Iterator
 from dataclasses import replace
 from pathlib import Path
 
@@ -33,14 +35,26 @@ class Stage:
         self.rt = runtime
         self.settings = RecordingSettings()
         self.told: list[str] = []
+        self._heard = asyncio.Event()
         self.root = find_places().recordings
         self.recordings = self.new()
 
     def new(self) -> Recordings:
         """Recordings as another server would make them."""
-        recordings = Recordings(find_places(), lambda: self.settings, tell=self.told.append)
+        recordings = Recordings(find_places(), lambda: self.settings, tell=self._hear, retry_s=0.01)
         self.rt.subscribe(recordings.on_event)
         return recordings
+
+    def _hear(self, text: str) -> None:
+        self.told.append(text)
+        self._heard.set()
+
+    async def records_again(self) -> None:
+        """Wait until something is written after a failure."""
+        async with asyncio.timeout(PATIENCE_S):
+            while "recordings: what is printed is recorded again" not in self.told:
+                self._heard.clear()
+                await self._heard.wait()
 
     async def open(self, cwd: Path, cols: int = 120, rows: int = 30) -> Terminal:
         terminal = await self.rt.open_terminal(cwd=cwd, cols=cols, rows=rows)
@@ -80,6 +94,22 @@ class Stage:
 
     def size(self) -> int:
         return sum(path.stat().st_size for path in self.root.rglob("*.cast"))
+
+
+@contextlib.contextmanager
+def files_of_at_most(size: int) -> Iterator[None]:
+    """Let this process make no file larger than that; what is written beyond fails as on a full disk."""
+    limits = resource.getrlimit(resource.RLIMIT_FSIZE)
+    # Python ignores SIGXFSZ: write(2) says EFBIG instead, after what fits.
+    resource.setrlimit(resource.RLIMIT_FSIZE, (size, limits[1]))
+    try:
+        yield
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, limits)
+
+
+def segments_of(stage: Stage, terminal: Terminal) -> list[Path]:
+    return [each.path for each in segments(stage.root / terminal.id)]
 
 
 @pytest.fixture
@@ -306,20 +336,50 @@ async def test_a_half_line_of_a_server_that_died_is_left_out(stage: Stage, work:
     assert stage.final_screen(terminal) == terminal.screen.repaint()
 
 
-async def test_a_disk_that_takes_nothing_is_told_once_and_disturbs_nobody(stage: Stage, work: Path) -> None:
+async def test_a_disk_that_takes_nothing_is_told_once_disturbs_nobody_and_is_used_again_when_it_does(
+    stage: Stage, work: Path
+) -> None:
     terminal = await stage.open(work)
     other = await stage.open(work)
     for each in (terminal, other):
         await stage.run(each, "true")
-        directory = stage.root / each.id
-        directory.rename(work / each.id)
-        directory.touch()
+    with files_of_at_most(10):
+        for each in (terminal, other):
+            await stage.run(each, "echo still there")
+            await stage.run(each, "echo and again")
+    (told,) = stage.told
+    assert "not recorded for now" in told
+    assert stage.recordings.gaps == 2
     for each in (terminal, other):
-        await stage.run(each, "echo still there")
-        await stage.run(each, "echo and again")
-    assert len(stage.told) == 1
-    assert "no longer recorded" in stage.told[0]
-    assert stage.recordings._followers == {}
+        await stage.run(each, "echo recorded")
+        assert stage.final_screen(each) == each.screen.repaint()
+        assert "the recording goes on here" in stage.texts(each, "m")
+    assert stage.told == [told, "recordings: what is printed is recorded again"]
+
+
+async def test_lines_that_do_not_fit_on_the_disk_are_taken_back(stage: Stage, work: Path) -> None:
+    terminal = await stage.open(work)
+    await stage.run(terminal, "echo first")
+    (file,) = (stage.root / terminal.id).iterdir()
+    before = file.read_bytes()
+    with files_of_at_most(len(before) + 40):
+        await stage.run(terminal, "echo second")
+        assert file.read_bytes() == before
+        assert stage.recordings.gaps == 1
+    # Nobody prints anything: the next try comes by itself.
+    await stage.records_again()
+    assert [each.name for each in segments_of(stage, terminal)] == ["000001.cast", "000002.cast"]
+    assert stage.final_screen(terminal) == terminal.screen.repaint()
+
+
+async def test_a_segment_that_could_not_even_be_begun_is_not_there(stage: Stage, work: Path) -> None:
+    terminal = await stage.open(work)
+    with files_of_at_most(10):
+        await stage.run(terminal, "echo first")
+        assert segments_of(stage, terminal) == []
+    await stage.records_again()
+    assert [each.name for each in segments_of(stage, terminal)] == ["000001.cast"]
+    assert stage.final_screen(terminal) == terminal.screen.repaint()
 
 
 async def test_a_place_that_is_none_is_told_once(stage: Stage, work: Path) -> None:

@@ -262,7 +262,10 @@ class History:
         if not job.answer.set_running_or_notify_cancel():
             return  # whoever asked was cancelled
         try:
-            job.answer.set_result(self._opened().search(job.query))
+            page = self._opened().search(job.query)
+            with self._changed:
+                missing = self._missing  # which the file cannot tell yet
+            job.answer.set_result(replace(page, missing=page.missing + missing))
         except sqlite3.Error as error:
             job.answer.set_exception(HostUnavailable(f"history {str(self.path)!r} cannot be read: {error}"))
         except HermittyError as error:

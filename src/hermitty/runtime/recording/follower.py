@@ -2,10 +2,12 @@
 
 Output is read from the terminal's log by offset, at most once in 50 ms, so a recording costs nothing while nothing
 happens. More output than anybody could have seen is recorded as the screen it left, with a note of what was skipped;
-the pauses grow while that goes on. A disk that is full ends the recording and disturbs nobody.
+the pauses grow while that goes on. A disk that is full makes a gap in the recording and disturbs nobody: it goes on
+with a picture of the screen as soon as there is room.
 """
 
 import asyncio
+import contextlib
 import os
 import time
 from collections.abc import Callable
@@ -24,6 +26,8 @@ from hermitty.wire.asciicast import EXIT, INPUT, MARKER, OUTPUT, RESIZE, CastWri
 
 TICK_S = 0.05
 _LONGEST_TICK_S = 1.0
+# How often a disk that was full is tried again.
+RETRY_S = 5.0
 # A flood of markers (commands that do nothing, in a loop) is not worth the disk.
 _MARKERS_PER_TICK = 50
 _INPUT_PER_TICK_BYTES = 64 * 1024
@@ -42,7 +46,8 @@ class _Note:
 class Follower:
     """Records a terminal until it ends or `close` is called. Everything happens in the event loop.
 
-    `wrote` is told how many bytes went to the disk; `over` that nothing more will, and why if that is a failure.
+    `wrote` is told how many bytes went to the disk; `failed` why nothing did, and None when something does again;
+    `over` that nothing more will, and why if that is a failure.
     """
 
     def __init__(
@@ -53,14 +58,19 @@ class Follower:
         title: str | None,
         limits: Callable[[], Limits],
         wrote: Callable[[int], None],
+        failed: Callable[[str | None], None],
         over: Callable[[str | None], None],
+        retry_s: float = RETRY_S,
     ) -> None:
         self.terminal = terminal
         self._directory = directory
         self._title = title
         self._limits = limits
         self._wrote = wrote
+        self._failed = failed
         self._over = over
+        self._retry_s = retry_s
+        self._is_failing = False
         self._number = 0  # of the segment that is written; 0: none yet
         self._segment_bytes = 0
         self._writer = CastWriter()
@@ -113,7 +123,7 @@ class Follower:
         try:
             self._write()
         except OSError as exc:
-            self._stop(exc.strerror or str(exc))
+            self._wait_for_room(exc.strerror or str(exc))
         except HermittyError as exc:  # the directory is not ours, or there is no screen any more
             self._stop(str(exc))
 
@@ -154,6 +164,13 @@ class Follower:
         self._timer = None
         self.flush()
 
+    def _wait_for_room(self, problem: str) -> None:
+        """Try again later, with a new segment."""
+        self._is_failing = True
+        self._failed(problem)
+        self._number, self._tick_s = 0, self._retry_s
+        self._arm()
+
     def _finish(self) -> None:
         status = self.terminal.exit_status
         self._notes.append(_Note(self._seen, time.monotonic(), MARKER, f"ended: {self.terminal.closed_because}"))
@@ -178,7 +195,7 @@ class Follower:
         end = log.end
         since = time.monotonic() if self._changed_at is None else self._changed_at
         self._changed_at = None
-        if end == self._position and not self._notes:
+        if end == self._position and not self._notes and not self._is_failing:
             return
         notes, self._notes, self._input_bytes = self._notes, [], 0
         if self._skipped_notes:
@@ -279,14 +296,29 @@ class Follower:
         how = os.O_WRONLY | os.O_APPEND | getattr(os, "O_CLOEXEC", 0) | getattr(os, "O_NOFOLLOW", 0)
         how |= os.O_CREAT | os.O_EXCL if is_new else 0
         number = os.open(segment_path(self._directory, self._number), how, 0o600)
+        size = os.fstat(number).st_size
         try:
             left: Any = memoryview(lines)
             while left:
                 left = left[os.write(number, left) :]
+        except OSError:
+            _take_back(segment_path(self._directory, self._number), number, size)
+            raise
         finally:
             os.close(number)
         self._segment_bytes += len(lines)
         self._wrote(len(lines))
+        if self._is_failing:
+            self._is_failing = False
+            self._failed(None)
+
+
+def _take_back(path: Path, number: int, size: int) -> None:
+    """Let a file be as it was before a write that failed: with whole lines only, or not there."""
+    with contextlib.suppress(OSError):  # readers leave out what is no whole line
+        os.ftruncate(number, size)
+        if size == 0:
+            path.unlink()
 
 
 def _is_secret(state: TtyState) -> bool:

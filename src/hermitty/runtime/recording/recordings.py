@@ -19,7 +19,7 @@ from hermitty.errors import HermittyError, HostUnavailable, RecordingNotFound
 from hermitty.events import CommandFinished, CommandStarted, Event
 from hermitty.runtime.history.masking import mask_secrets
 from hermitty.runtime.places import Places
-from hermitty.runtime.recording.follower import Follower
+from hermitty.runtime.recording.follower import RETRY_S, Follower
 from hermitty.runtime.recording.limits import MAX_RECORDINGS, Limits, doomed, limits_for
 from hermitty.runtime.recording.segments import (
     RecordingInfo,
@@ -40,7 +40,8 @@ _MASKED_CHARACTERS = 2000
 class Recordings:
     """Records terminals, and reads what was recorded. For the event loop, save for `list` and `open_cast`.
 
-    Whoever made it closes it. `tell` hears of recordings that had to be ended.
+    Whoever made it closes it. `tell` hears of recordings that have gaps, or had to be ended. `gaps` counts those that
+    a full or broken disk made.
     """
 
     def __init__(
@@ -49,11 +50,15 @@ class Recordings:
         settings: Callable[[], RecordingSettings] = RecordingSettings,
         *,
         tell: Callable[[str], None] | None = None,
+        retry_s: float = RETRY_S,
     ) -> None:
         self._root = places.recordings
         self._settings = settings
+        self._retry_s = retry_s
         self._tell = tell or logging.getLogger("hermitty.recordings").warning
         self._followers: dict[str, Follower] = {}
+        self.gaps = 0
+        self._failing: dict[str, str] = {}  # the terminals that cannot be recorded now, and why
         self._problems: set[str] = set()
         # As of the last look at the directory, and what was written since.
         self._total = 0
@@ -77,14 +82,25 @@ class Recordings:
             return
         self._count += 1
 
+        def failed(problem: str | None) -> None:
+            self._note_failure(terminal.id, problem)
+
         def over(problem: str | None) -> None:
             self._followers.pop(terminal.id, None)
+            self._failing.pop(terminal.id, None)
             if problem is not None and problem not in self._problems:
                 self._problems.add(problem)
                 self._tell(f"recordings: terminal {terminal.id} is no longer recorded: {problem}")
 
         self._followers[terminal.id] = Follower(
-            terminal, directory, title=name, limits=self._limits, wrote=self._wrote, over=over
+            terminal,
+            directory,
+            title=name,
+            limits=self._limits,
+            wrote=self._wrote,
+            failed=failed,
+            over=over,
+            retry_s=self._retry_s,
         )
         self._look_if_due()
 
@@ -154,6 +170,19 @@ class Recordings:
             follower.close()
         if self._looking is not None:
             await asyncio.wait({self._looking})
+
+    def _note_failure(self, terminal_id: str, problem: str | None) -> None:
+        """Tell that terminals cannot be recorded for now, once for a reason, and that they are again."""
+        if problem is None:
+            self._failing.pop(terminal_id, None)
+            if not self._failing:
+                self._tell("recordings: what is printed is recorded again")
+            return
+        is_told = problem in self._failing.values()
+        self.gaps += terminal_id not in self._failing
+        self._failing[terminal_id] = problem
+        if not is_told:
+            self._tell(f"recordings: what is printed is not recorded for now: {problem}")
 
     # Bounds.
 

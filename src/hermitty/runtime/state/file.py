@@ -56,6 +56,7 @@ class StateFile:
     ) -> None:
         self.path = path
         self.lost = 0
+        self.problem = ""  # why the last write was given up; empty after one that was not
         self._tell = tell or logging.getLogger("hermitty.state").warning
         self._forgotten = forgotten
         self._clock = clock
@@ -117,7 +118,7 @@ class StateFile:
         self._since_checkpoint += self._backlog_bytes
         self._backlog.clear()
         self._backlog_bytes = 0
-        self._last_problem = ""
+        self._last_problem = self.problem = ""
         self._stop_retrying()
         if self._since_checkpoint > _CHECKPOINT_BYTES:
             self._checkpoint()
@@ -208,12 +209,14 @@ class StateFile:
         self.lost += len(self._backlog)
         self._backlog.clear()
         self._backlog_bytes = 0
+        self.problem = why
         self._problem(f"state: what should outlive a restart is not stored for now: {why}")
         return False
 
     def give_up(self, why: str) -> bool:
         """Count a write that cannot be done, and tell."""
         self.lost += 1
+        self.problem = why
         self._problem(f"state: what should outlive a restart is not stored: {why}")
         return False
 

@@ -60,6 +60,11 @@ class StateStore:
         """Return how many facts could not be stored, since the start."""
         return self._file.lost
 
+    @property
+    def problem(self) -> str:
+        """Return why the last fact was not stored; empty if it was."""
+        return self._file.problem
+
     def close(self) -> None:
         """Store what waits, and close the file. Nothing is stored from then on."""
         self._file.close()

@@ -91,7 +91,7 @@ async def run_temporary(call: Call[requests.RunTemporary, None]) -> replies.Comm
 async def run_batch(call: Call[requests.Batch, None]) -> replies.Results:
     """Run commands one after the other in one terminal."""
     body, parts = call.body, call.parts
-    results = await parts.runs.detached(
+    results = await parts.runs.commands(
         parts.runtime.run_batch(
             body.commands,
             cwd=body.cwd,

@@ -2,7 +2,7 @@
 
 from aiohttp import web
 
-from hermitty.errors import TooLarge, WorkspaceNotFound
+from hermitty.errors import HostUnavailable, TooLarge, WorkspaceNotFound
 from hermitty.server import replies, requests
 from hermitty.server.parts import LAYOUT_BYTES, Parts
 from hermitty.server.reading import read_json, read_value
@@ -55,7 +55,8 @@ async def show_workspace(call: Call[None, None]) -> replies.Workspace:
 async def put_workspace(call: Call[requests.PutWorkspace, None]) -> replies.Workspace:
     """Describe a workspace; what is left out stays."""
     wid = _checked_id(call.path("wid"))
-    call.parts.state.put_workspace(wid, name=call.body.name, root=call.body.root)
+    if not call.parts.state.put_workspace(wid, name=call.body.name, root=call.body.root):
+        raise _not_kept(call.parts, "the workspace")
     shown = _workspace(call.parts, wid)
     call.parts.feed.publish("workspace_changed", {"workspace": shown})
     return shown
@@ -79,7 +80,8 @@ async def put_layout(call: Call[bytes, None]) -> None:
     if len(call.body) > LAYOUT_BYTES:
         raise TooLarge("a layout", LAYOUT_BYTES)
     read_json(call.body)
-    call.parts.state.put_layout(_checked_id(call.path("wid")), call.body)
+    if not call.parts.state.put_layout(_checked_id(call.path("wid")), call.body):
+        raise _not_kept(call.parts, "the layout")
 
 
 def _named(parts: Parts) -> dict[str, int]:
@@ -107,6 +109,10 @@ def _workspace(parts: Parts, wid: str) -> replies.Workspace:
         root=stored.root if stored else None,
         terminals=_named(parts).get(wid, 0),
     )
+
+
+def _not_kept(parts: Parts, what: str) -> HostUnavailable:
+    return HostUnavailable(f"{what} could not be stored: {parts.state.problem}")
 
 
 def _checked_id(wid: str) -> str:

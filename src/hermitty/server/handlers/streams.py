@@ -5,17 +5,23 @@ import contextlib
 
 from aiohttp import hdrs, web
 
+from hermitty.errors import TooManyRequests
 from hermitty.server import requests
 from hermitty.server.feed import Feed, frame_of
 from hermitty.server.routing import Call
 
 # A reader that takes nothing for so long is gone.
 _STUCK_S = 60.0
+# Streams stay open: they may take one in so many connections, so that others still get in.
+_STREAMS_PART = 2
+_FULL_S = 5.0
 
 
 async def events(call: Call[None, requests.EventsQuery]) -> web.StreamResponse:
     """Send what happens as it happens, after what happened since the event that the client has."""
     feed = call.parts.feed
+    if feed.readers >= max(1, call.parts.settings.current().server.connections // _STREAMS_PART):
+        raise TooManyRequests("streams of events", _FULL_S)
     last = call.request.headers.get("Last-Event-ID") or call.query.since
     response = web.StreamResponse(
         headers={hdrs.CONTENT_TYPE: "text/event-stream; charset=utf-8", "X-Accel-Buffering": "no"}
