@@ -202,6 +202,7 @@ async def test_a_question_that_waits_can_be_given_up(
         serving(LocalTerminals(rt)) as server,
         Client(server, mode=era) as client,
     ):
+        heard = Listener(rt)
         refused = await call(client, "run", command="touch new", cwd=str(work))
         assert isinstance(refused.structured_content, dict)
         command_id = refused.structured_content["id"]
@@ -212,9 +213,7 @@ async def test_a_question_that_waits_can_be_given_up(
         assert (await data(client, "kill", target=killed["id"]))["state"] == "killed"
         told = await failure(client, "run_command", command="touch new", cwd=str(work))
         assert "nobody answered within 0.2 s" in told
-        async with asyncio.timeout(PATIENCE_S):
-            while rt.gate.approvals.pending():
-                await asyncio.sleep(0)
+        await heard.until(lambda: not rt.gate.approvals.pending())
     assert not (work / "new").exists()
 
 

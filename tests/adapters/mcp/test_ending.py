@@ -4,7 +4,7 @@ import asyncio
 import os
 import signal
 import sys
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Iterator
 from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any
@@ -18,7 +18,8 @@ from mcp.client.streamable_http import streamable_http_client
 from hermitty.host.control import stop_host
 from hermitty.runtime.places import Places, find_places
 from tests.adapters.mcp.conftest import data, said
-from tests.support.kernel import is_alive, so
+from tests.support.kernel import gone, is_alive, so
+from tests.support.notes import Note
 from tests.support.server_process import TOKEN, ServerProcess
 from tests.support.server_process import call as api
 from tests.support.shells import PATIENCE_S
@@ -73,14 +74,15 @@ def gate(work: Path) -> Path:
     return work / "gate"
 
 
+@pytest.fixture
+def note(work: Path) -> Iterator[Note]:
+    """Where the command writes its process."""
+    with Note(work / "pid") as note:
+        yield note
+
+
 # Says who it is, waits at the gate, and ends with a code of its own.
-COMMAND = "sh -c 'echo $$ >pid; read word <gate; echo got $word; exit 3'"
-
-
-async def pid_in(work: Path) -> int:
-    """Wait for the file in which the command has written its process."""
-    await so(lambda: (work / "pid").exists() and (work / "pid").read_text().endswith("\n"))
-    return int((work / "pid").read_text())
+COMMAND = "sh -c 'echo $$ >pid; echo here; read word <gate; echo got $word; exit 3'"
 
 
 async def open_gate(gate: Path) -> None:
@@ -90,8 +92,13 @@ async def open_gate(gate: Path) -> None:
 
 @pytest.mark.parametrize("tool", ["run", "wait"])
 async def test_a_call_that_waits_is_told_and_its_command_ends_without_the_server(
-    server: ServerProcess, era: str, work: Path, gate: Path, tool: str
+    server: ServerProcess, era: str, work: Path, gate: Path, note: Note, tool: str
 ) -> None:
+    heard = asyncio.Event()
+
+    async def progressed(progress: float, total: float | None, message: str | None) -> None:
+        heard.set()
+
     async with asyncio.timeout(3 * PATIENCE_S):
         async with connected(server, era) as client:
             if tool == "run":
@@ -99,10 +106,9 @@ async def test_a_call_that_waits_is_told_and_its_command_ends_without_the_server
             else:
                 begun = await data(client, "start", command=COMMAND, cwd=str(work))
                 arguments = {"target": begun["id"], "timeout_s": 55}
-            waiting = asyncio.create_task(client.call_tool(tool, arguments))
-            pid = await pid_in(work)
-            if tool == "wait":
-                await data(client, "list")  # the wait has come: calls come one after the other
+            waiting = asyncio.create_task(client.call_tool(tool, arguments, progress_callback=progressed))
+            pid = await note.number()
+            await heard.wait()  # the server has the call, and waits
             await server.end(signal.SIGTERM)
             told = await waiting
         assert not told.is_error, said(told)
@@ -115,11 +121,11 @@ async def test_a_call_that_waits_is_told_and_its_command_ends_without_the_server
         assert is_alive(pid)
 
         await open_gate(gate)
-        await so(lambda: not is_alive(pid))
+        await gone(pid)
         await server.start()
         async with connected(server, era) as client:
             over = await data(client, "wait", target=found["id"])
-    assert (over["state"], over["exit_code"], over["text"]) == ("done", 3, "got word\n")
+    assert (over["state"], over["exit_code"], over["text"]) == ("done", 3, "here\ngot word\n")
 
 
 async def test_a_command_that_waits_for_a_person_still_does_when_the_server_is_back(
@@ -129,8 +135,12 @@ async def test_a_command_that_waits_for_a_person_still_does_when_the_server_is_b
     async with asyncio.timeout(3 * PATIENCE_S), aiohttp.ClientSession(headers=OWNER) as http:
         async with connected(server, era) as client:
             waiting = asyncio.create_task(client.call_tool("run", {"command": "touch made", "cwd": str(work)}))
-            while not (asked := (await api(http, server, "GET", "/api/approvals"))["approvals"]):
-                await asyncio.sleep(0.01)
+
+            async def is_asked() -> bool:
+                return bool((await api(http, server, "GET", "/api/approvals"))["approvals"])
+
+            await so(is_asked)
+            [asked] = (await api(http, server, "GET", "/api/approvals"))["approvals"]
             await server.end(signal.SIGTERM)
             found = (await waiting).structured_content
         assert isinstance(found, dict)
@@ -139,7 +149,7 @@ async def test_a_command_that_waits_for_a_person_still_does_when_the_server_is_b
 
         await server.start()
         [again] = (await api(http, server, "GET", "/api/approvals"))["approvals"]
-        assert again["id"] == asked[0]["id"]
+        assert again["id"] == asked["id"]
         await api(http, server, "POST", f"/api/approvals/{again['id']}", answer="allow")
         async with connected(server, era) as client:
             await so(lambda: (work / "made").exists())

@@ -21,6 +21,7 @@ from hermitty.errors import HostUnavailable
 from hermitty.runtime.api import Runtime
 from tests.adapters.mcp.conftest import Person, call, data, failure
 from tests.support.kernel import gone
+from tests.support.notes import Note
 from tests.support.runtimes import Dial
 from tests.support.shells import PATIENCE_S
 
@@ -93,16 +94,15 @@ async def test_a_person_is_asked_over_http(url: str, era: str, dial: Dial, work:
 
 
 async def test_a_client_that_leaves_ends_its_call(url: str, era: str, rt: Runtime, work: Path) -> None:
-    async with asyncio.timeout(PATIENCE_S):
-        async with connected(url, era) as client:
+    with Note(work / "pid") as note:
+        async with asyncio.timeout(PATIENCE_S), connected(url, era) as client:
             line = "sh -c 'echo $$ >pid; sleep 1000'"
             calling = asyncio.create_task(client.call_tool("run", {"command": line, "cwd": str(work)}))
-            while not ((work / "pid").exists() and (work / "pid").read_text().endswith("\n")):
-                await asyncio.sleep(0.005)
+            pid = await note.number()
             calling.cancel()
             with pytest.raises(asyncio.CancelledError):
                 await calling
-            await gone(int((work / "pid").read_text()))
+            await gone(pid)
 
 
 # E14

@@ -14,6 +14,7 @@ from mcp.client.stdio import stdio_client
 from tests.adapters.mcp.conftest import ERAS, Person, call, data
 from tests.adapters.mcp.processes import ARGUMENTS, Raw, environment
 from tests.support.kernel import gone, is_alive
+from tests.support.notes import Note
 from tests.support.shells import PATIENCE_S
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="looks into /proc")
@@ -29,14 +30,12 @@ def home(tmp_path: Path) -> Path:
 
 async def busy(client: Raw, home: Path) -> int:
     """Start something that does not end, and return its process."""
-    begun = await client.call(
-        "start", command="sh -c 'trap \"\" INT TERM HUP; echo $$ >pid; while :; do sleep 1; done'"
-    )
-    assert not begun.get("isError"), begun
-    async with asyncio.timeout(PATIENCE_S):
-        while not ((home / "pid").exists() and (home / "pid").read_text().endswith("\n")):
-            await asyncio.sleep(0.005)
-    pid = int((home / "pid").read_text())
+    with Note(home / "pid") as note:
+        begun = await client.call(
+            "start", command="sh -c 'trap \"\" INT TERM HUP; echo $$ >pid; while :; do sleep 1; done'"
+        )
+        assert not begun.get("isError"), begun
+        pid = await note.number()
     assert is_alive(pid)
     return pid
 

@@ -16,6 +16,7 @@ from hermitty.runtime.api import Runtime
 from hermitty.runtime.tools import TOOLS
 from tests.adapters.mcp.conftest import Connect, call, data, failure, said
 from tests.support.kernel import gone, is_alive
+from tests.support.notes import Note
 from tests.support.runtimes import Dial
 from tests.support.shells import PATIENCE_S
 
@@ -229,20 +230,16 @@ async def test_annotations_say_what_a_tool_does(connect: Connect) -> None:
 
 async def test_progress_grows_and_tells_the_last_line(connect: Connect, work: Path) -> None:
     told: list[tuple[float, str | None]] = []
-    enough = asyncio.Event()
+    first, enough = asyncio.Event(), asyncio.Event()
 
     async def note(progress: float, total: float | None, message: str | None) -> None:
         told.append((progress, message))
-        if len(told) == 2:
-            enough.set()
+        (first if len(told) == 1 else enough).set()
 
     async with connect() as client, asyncio.timeout(PATIENCE_S):
-        arguments = {"command": "echo first; read x; echo second; read x", "cwd": str(work), "yield_s": 50}
-        calling = asyncio.create_task(client.call_tool("run", arguments))
-        while not (busy := [each for each in (await data(client, "list"))["terminals"] if each["is_busy"]]):
-            await asyncio.sleep(0.01)
-        waited = await calling  # it asks for input, which ends the call
-        assert not waited.is_error
+        line = "echo first; read x; echo second; read x"
+        await data(client, "run", command=line, cwd=str(work), yield_s=50)  # it asks for input, which ends the call
+        busy = [each for each in (await data(client, "list"))["terminals"] if each["is_busy"]]
         following = asyncio.create_task(
             client.call_tool(
                 "wait",
@@ -250,8 +247,7 @@ async def test_progress_grows_and_tells_the_last_line(connect: Connect, work: Pa
                 progress_callback=note,
             )
         )
-        while not told:
-            await asyncio.sleep(0.01)
+        await first.wait()
         await call(client, "write", target=busy[0]["id"], text="", enter=True)
         await enough.wait()
         await call(client, "kill", target=busy[0]["id"])
@@ -268,12 +264,11 @@ async def test_progress_grows_and_tells_the_last_line(connect: Connect, work: Pa
 
 async def test_a_cancelled_run_ends_its_command(connect: Connect, rt: Runtime, work: Path) -> None:
     async with connect() as client, asyncio.timeout(PATIENCE_S):
-        calling = asyncio.create_task(
-            client.call_tool("run", {"command": "echo $$ >pid; exec sleep 1000", "cwd": str(work)})
-        )
-        while not ((work / "pid").exists() and (work / "pid").read_text().endswith("\n")):
-            await asyncio.sleep(0.005)
-        pid = int((work / "pid").read_text())
+        with Note(work / "pid") as note:
+            calling = asyncio.create_task(
+                client.call_tool("run", {"command": "exec sh -c 'echo $$ >pid; exec sleep 1000'", "cwd": str(work)})
+            )
+            pid = await note.number()
         calling.cancel()
         with pytest.raises(asyncio.CancelledError):
             await calling
@@ -287,7 +282,7 @@ async def test_a_cancelled_wait_leaves_the_command_alone(connect: Connect, rt: R
         begun = await started(client, "sh -c 'echo $$; sleep 1000'", work, r"\d+")
         pid = int((await data(client, "read", target=begun["id"]))["text"])
         waiting = asyncio.create_task(client.call_tool("wait", {"target": begun["id"]}))
-        await asyncio.sleep(0)
+        await data(client, "list")  # the wait has come: calls come one after the other
         waiting.cancel()
         with pytest.raises(asyncio.CancelledError):
             await waiting

@@ -4,7 +4,7 @@ import asyncio
 import contextlib
 from collections.abc import Awaitable, Callable, Coroutine, Iterator, Mapping, Sequence
 from dataclasses import replace
-from typing import Any, TypeVar, cast
+from typing import Any, TypeVar, cast, get_args
 
 from hermitty.adapters.mcp.flights import Flight, Flights, Keep
 from hermitty.adapters.mcp.terminals import (
@@ -13,6 +13,7 @@ from hermitty.adapters.mcp.terminals import (
     Consent,
     Glimpse,
     Line,
+    SandboxMode,
     Shown,
     TerminalView,
     Until,
@@ -31,7 +32,7 @@ from hermitty.errors import (
 )
 from hermitty.events import Event, TerminalEnded, TerminalOpened
 from hermitty.model import CommandId, CommandResult, Quality, State, new_command_id
-from hermitty.runtime.api import Command, Runtime, Terminal
+from hermitty.runtime.api import Command, Runtime, Sandbox, Terminal
 from hermitty.runtime.approvals import Question
 from hermitty.runtime.artifacts import SearchResult
 from hermitty.runtime.commands import Known
@@ -48,6 +49,7 @@ _TOOL_WAIT_S = LONGEST_WAIT_S - _TAKE_OFF_S
 # How often a call that waits is told how far the command is.
 _GLIMPSE_S = 0.25
 _MOST_HINTS = 2
+_MODES: tuple[str, ...] = get_args(SandboxMode)  # by what they confine
 _ENDING = "hermitty's server ends"
 
 T = TypeVar("T")
@@ -235,10 +237,11 @@ class LocalTerminals:
         env: Mapping[str, str] | None = None,
         cols: int | None = None,
         rows: int | None = None,
+        sandbox: SandboxMode | None = None,
     ) -> TerminalView:
         """Open a terminal."""
         opened = await self.runtime.open_terminal(
-            cwd=cwd, shell=shell, session=session, env=env, cols=cols, rows=rows, name=name
+            cwd=cwd, shell=shell, session=session, env=env, cols=cols, rows=rows, name=name, sandbox=sandbox
         )
         return self._view(opened)
 
@@ -283,7 +286,8 @@ class LocalTerminals:
 
     def foresee(self, line: Line) -> Question | None:
         """Return the question that a person would be asked about a command."""
-        request = RunRequest(line.command, line.cwd, line.session, None, line.shell, env=line.env)
+        wish = Sandbox.parse(line.sandbox)
+        request = RunRequest(line.command, line.cwd, line.session, None, line.shell, env=line.env, sandbox=wish)
         return foresee(self.runtime, request, terminal_id=line.terminal)
 
     def stop_waiting(self) -> None:
@@ -320,6 +324,7 @@ class LocalTerminals:
                 raise InvalidRequest(
                     "a terminal has its own directory, shell and environment; leave cwd, shell, env out"
                 )
+            self._check_sandbox(line.terminal, line.sandbox)
             return await self.runtime.run_in(
                 line.terminal,
                 line.command,
@@ -337,7 +342,18 @@ class LocalTerminals:
             wait_s=wait_s,
             kill_after_s=line.kill_after_s,
             command_id=command_id,
+            sandbox=line.sandbox,
         )
+
+    def _check_sandbox(self, terminal_id: str, wanted: SandboxMode | None) -> None:
+        """Raise InvalidRequest when a terminal confines less than is wanted: its sandbox never changes."""
+        order = self.runtime.terminal(terminal_id).sandbox
+        has = "off" if order is None else order.mode.value
+        if wanted is not None and _MODES.index(has) < _MODES.index(wanted):
+            raise InvalidRequest(
+                f"the sandbox of terminal {terminal_id} is {has}, and never changes; leave terminal_id out, or open "
+                "another terminal"
+            )
 
     def _command_id(self, target: str) -> str:
         """Return the command that is meant by its id, or by its terminal."""
@@ -414,6 +430,7 @@ class LocalTerminals:
             command=current.line if current is not None else None,
             command_id=current.id if current is not None else None,
             paused_by=terminal.paused_by,
+            sandbox=None if terminal.sandbox_effective is None else terminal.sandbox_effective.summary,
         )
 
     @contextlib.contextmanager

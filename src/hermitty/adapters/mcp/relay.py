@@ -192,6 +192,7 @@ class Relay:
                 error: HermittyError = ServerUnavailable("the server was started again", self._link.url)
                 with contextlib.suppress(HermittyError):
                     await self._shake_hands(session)
+                    backoff.succeeded()  # it is there, however long it was away
             except OutcomeUnknown as exc:
                 self._broke()
                 return failure(request, f"{exc}; it may have been done, so look (`list`) before you ask again")

@@ -37,6 +37,7 @@ class CommandOutput(BaseModel):
     duration_s: float
     needs_input: NeedsInputOutput | None
     warnings: list[str]
+    sandbox: str | None = Field(default=None, description="what confined it, and what is not enforced; null: nothing")
 
 
 class WaitOutput(CommandOutput):
@@ -107,6 +108,7 @@ class TerminalOutput(BaseModel):
     command: str | None
     command_id: str | None
     paused_by: str | None
+    sandbox: str | None = Field(default=None, description="what confines it, and what is not enforced; null: nothing")
 
 
 class ListOutput(BaseModel):

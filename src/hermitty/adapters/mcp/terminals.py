@@ -14,6 +14,7 @@ from hermitty.runtime.outputs import Piece
 from hermitty.runtime.tools import ToolResult
 
 Until = Literal["exit", "match", "idle", "needs_input"]
+SandboxMode = Literal["off", "workspace", "strict"]
 Reason = Literal["exit", "match", "idle", "needs_input", "timeout"]
 # Hosts cut calls off after a minute: no call waits for longer than this.
 LONGEST_WAIT_S = 55.0
@@ -30,6 +31,7 @@ class Line:
     shell: str | None = None
     env: Mapping[str, str] = field(default_factory=dict)
     kill_after_s: float | None = None
+    sandbox: SandboxMode | None = None  # at least that of the settings; None: that
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,6 +92,7 @@ class TerminalView:
     command: str | None
     command_id: str | None
     paused_by: str | None
+    sandbox: str | None = None  # what confines it, in a few words; None: nothing does
 
 
 class Terminals(Protocol):
@@ -156,6 +159,7 @@ class Terminals(Protocol):
         env: Mapping[str, str] | None = None,
         cols: int | None = None,
         rows: int | None = None,
+        sandbox: SandboxMode | None = None,
     ) -> TerminalView:
         """Open a terminal."""
 

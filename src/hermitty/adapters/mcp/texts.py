@@ -11,7 +11,8 @@ from hermitty.runtime.outputs import Piece
 
 def command_text(result: CommandResult, hints: Sequence[str] = ()) -> str:
     """Write the result of a command."""
-    notes = [_status(result), *result.warnings, *(f"hint: {hint}" for hint in hints)]
+    confined = [f"sandbox: {result.sandbox}"] if result.sandbox else []
+    notes = [_status(result), *confined, *result.warnings, *(f"hint: {hint}" for hint in hints)]
     if result.truncated:
         notes.append(
             f"{result.omitted_bytes} of {result.total_bytes} bytes are left out above; read or search_output "
@@ -68,7 +69,10 @@ def terminals_text(terminals: Sequence[TerminalView]) -> str:
 
 def opened_text(terminal: TerminalView) -> str:
     """Write that a terminal is open."""
-    return f"Terminal {terminal.id} is open in {terminal.cwd} ({terminal.shell}). Give it as terminal_id to run."
+    confined = f" Sandbox: {terminal.sandbox}." if terminal.sandbox else ""
+    return (
+        f"Terminal {terminal.id} is open in {terminal.cwd} ({terminal.shell}).{confined} Give it as terminal_id to run."
+    )
 
 
 def question_text(question: Question) -> str:
@@ -110,7 +114,8 @@ def _terminal_line(terminal: TerminalView) -> str:
     name = f" {terminal.name!r}" if terminal.name else ""
     doing = f"runs {terminal.command_id}: {terminal.command or '?'}" if terminal.is_busy else "idle"
     paused = f"; {terminal.paused_by} has taken it over" if terminal.paused_by else ""
-    return f"{terminal.id}{name} {terminal.shell} in {terminal.cwd}: {doing}{paused}"
+    confined = f"; sandbox: {terminal.sandbox}" if terminal.sandbox else ""
+    return f"{terminal.id}{name} {terminal.shell} in {terminal.cwd}: {doing}{paused}{confined}"
 
 
 def _visible(text: str) -> str:

@@ -16,7 +16,7 @@ from hermitty.adapters.mcp.answers import answer, command_answer, data_of, expla
 from hermitty.adapters.mcp.approvals import Said, asking, consent_of
 from hermitty.adapters.mcp.clients import AnyContext, SessionOf
 from hermitty.adapters.mcp.progress import progress
-from hermitty.adapters.mcp.terminals import LONGEST_WAIT_S, Line, Terminals, Until
+from hermitty.adapters.mcp.terminals import LONGEST_WAIT_S, Line, SandboxMode, Terminals, Until
 from hermitty.adapters.mcp.texts import found_text, opened_text, piece_text, screen_text, terminals_text
 from hermitty.errors import InvalidRequest
 
@@ -56,6 +56,10 @@ Yield = Annotated[
         "and the result says state running.",
     ),
 ]
+Sandbox = Annotated[
+    SandboxMode | None,
+    Field(description="Confine it: workspace (writes there only, no network) or strict. Never less than the settings."),
+]
 Limit = Annotated[int, Field(ge=1, le=_MOST_BYTES, description="Most bytes to return.")]
 
 
@@ -71,9 +75,11 @@ def build_tools(terminals: Terminals, session_of: SessionOf) -> list[Tool]:
         shell: str | None,
         env: dict[str, str] | None,
         session: str | None,
+        sandbox: SandboxMode | None,
         ctx: AnyContext,
     ) -> Elicit[Any] | None:
-        return await ask(Line(command, session_of(ctx, session), cwd, terminal_id, shell, env or {}), ctx)
+        line = Line(command, session_of(ctx, session), cwd, terminal_id, shell, env or {}, sandbox=sandbox)
+        return await ask(line, ctx)
 
     @explained
     async def run(
@@ -89,8 +95,9 @@ def build_tools(terminals: Terminals, session_of: SessionOf) -> list[Tool]:
         shell: Shell = None,
         env: Env = None,
         session: Session = None,
+        sandbox: Sandbox = None,
     ) -> Annotated[CallToolResult, schemas.CommandOutput]:
-        line = Line(command, session_of(ctx, session), cwd, terminal_id, shell, env or {}, kill_after_s)
+        line = Line(command, session_of(ctx, session), cwd, terminal_id, shell, env or {}, kill_after_s, sandbox)
         async with progress(ctx) as tell:
             result = await terminals.run(line, wait_s=yield_s, consent=consent_of(said, command, ctx), glimpse=tell)
         return await command_answer(result, terminals)
@@ -105,8 +112,9 @@ def build_tools(terminals: Terminals, session_of: SessionOf) -> list[Tool]:
         shell: Shell = None,
         env: Env = None,
         session: Session = None,
+        sandbox: Sandbox = None,
     ) -> Annotated[CallToolResult, schemas.CommandOutput]:
-        line = Line(command, session_of(ctx, session), cwd, terminal_id, shell, env or {})
+        line = Line(command, session_of(ctx, session), cwd, terminal_id, shell, env or {}, sandbox=sandbox)
         result = await terminals.run(line, wait_s=0, consent=consent_of(said, command, ctx))
         return await command_answer(result, terminals)
 
@@ -229,9 +237,17 @@ def build_tools(terminals: Terminals, session_of: SessionOf) -> list[Tool]:
         cols: Annotated[int | None, Field(ge=1, le=4096)] = None,
         rows: Annotated[int | None, Field(ge=1, le=4096)] = None,
         session: Session = None,
+        sandbox: Sandbox = None,
     ) -> Annotated[CallToolResult, schemas.TerminalOutput]:
         opened = await terminals.open(
-            session=session_of(ctx, session), cwd=cwd, shell=shell, name=name, env=env, cols=cols, rows=rows
+            session=session_of(ctx, session),
+            cwd=cwd,
+            shell=shell,
+            name=name,
+            env=env,
+            cols=cols,
+            rows=rows,
+            sandbox=sandbox,
         )
         return answer(opened_text(opened), data_of(opened))
 
