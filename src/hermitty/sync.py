@@ -68,7 +68,7 @@ class _Loop:
             return future.result()
         except concurrent.futures.CancelledError:
             raise InvalidRequest("the runtime was closed by another thread in the meantime") from None
-        except BaseException:
+        except BaseException:  # Ctrl-C, too: whoever waited is gone, so what it waited for ends
             future.cancel()
             raise
 
@@ -252,7 +252,7 @@ class SyncRuntime(_Mirror[Runtime]):
             else:
                 # The same methods; those that wait here need not there, and the other way round.
                 super().__init__(loop, cast("Runtime", loop.call(_connected(connect))))
-        except BaseException:
+        except BaseException:  # nothing was opened: its thread ends
             loop.close()
             raise
 

@@ -18,6 +18,8 @@ import pytest
 
 from hermitty.cli.local_tty import DetachKey
 from hermitty.errors import InvalidRequest
+from hermitty.model import Size
+from hermitty.vt.ghostty import GhosttyScreen
 from tests.cli.conftest import COMMAND, Run
 from tests.client.conftest import TOKEN
 from tests.client.threaded import Threaded, threaded_server
@@ -129,6 +131,21 @@ def test_it_is_painted_typed_into_and_left(person: Callable[..., Person], termin
     assert somebody.leave() == 0
     assert f"left; terminal {terminal} goes on".encode() in somebody.seen
     assert server.call(lambda: server.server.runtime.terminal(terminal).is_open)
+
+
+def test_what_was_on_the_screen_stays_there_and_the_farewell_is_below(
+    person: Callable[..., Person], terminal: str
+) -> None:
+    somebody = person("attach", terminal)
+    somebody.see(b"ready>", after=b"before")
+    somebody.type(b"\x1d")
+    assert somebody.leave() == 0
+    screen = GhosttyScreen(Size(50, 20))
+    screen.feed(somebody.seen)
+    shown = screen.text().splitlines()
+    screen.close()
+    prompt = max(number for number, line in enumerate(shown) if line.startswith("ready>"))
+    assert shown[prompt + 1].startswith("hermitty: left; terminal ")
 
 
 def test_the_size_follows(person: Callable[..., Person], terminal: str) -> None:

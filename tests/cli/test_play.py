@@ -3,6 +3,7 @@
 import contextlib
 import os
 import pty
+import re
 import select
 import signal
 import struct
@@ -222,12 +223,25 @@ def test_any_bytes_are_keys_or_nothing(pieces: list[bytes]) -> None:
 # What is played, and without a terminal.
 
 
-def test_a_terminal_is_found_by_its_id(hermitty: Run, tmp_path: Path) -> None:
-    directory = tmp_path / "state" / "recordings" / "t_abc"
-    directory.mkdir(parents=True)
-    put(directory / "000001.cast", CAST)
-    done = hermitty("play", "--dump", "t_abc", HERMITTY_STATE_DIR=str(tmp_path / "state"))
+def record(state: Path, *ids: str) -> None:
+    for each in ids:
+        directory = state / "recordings" / each
+        directory.mkdir(parents=True)
+        put(directory / "000001.cast", CAST)
+
+
+@pytest.mark.parametrize("meant", ["t_abc", "t_a", "ab"])
+def test_a_terminal_is_found_by_its_id_or_the_beginning_of_it(hermitty: Run, tmp_path: Path, meant: str) -> None:
+    record(tmp_path / "state", "t_abc", "t_def")
+    done = hermitty("play", "--dump", meant, HERMITTY_STATE_DIR=str(tmp_path / "state"))
     assert (done.returncode, done.stdout, done.stderr) == (0, b"first\nsecond", b"")
+
+
+def test_a_beginning_of_several_is_not_guessed_at(hermitty: Run, tmp_path: Path) -> None:
+    record(tmp_path / "state", "t_abc", "t_abd", "t_def")
+    done = hermitty("play", "--dump", "t_ab", HERMITTY_STATE_DIR=str(tmp_path / "state"))
+    assert (done.returncode, done.stdout) == (125, b"")
+    assert re.search(rb"the newest are t_ab[cd], t_ab[cd]\n", done.stderr)
 
 
 def test_everything_can_be_printed_at_once(hermitty: Run, tmp_path: Path) -> None:

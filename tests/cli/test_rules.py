@@ -177,7 +177,7 @@ def test_decisions_are_listed_newest_first_and_escapes_are_harmless(run: Run, de
         "2030-03-17 17:47:40  allow    medium  Ann   -        npm i\\n\\x1b[2J",
         "2030-03-17 17:46:40  allow    low     safe  fix      ls",
     ]
-    assert err == "hermitty: questions that wait for an answer are with the server that asks them\n"
+    assert err == "hermitty: questions that still wait are listed with --pending\n"
 
 
 @pytest.mark.parametrize(

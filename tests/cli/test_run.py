@@ -22,7 +22,8 @@ import pytest
 
 from hermitty.version import __version__
 from tests.cli.conftest import COMMAND, Run
-from tests.support.kernel import is_alive
+from tests.support.kernel import gone_now, is_alive
+from tests.support.notes import Note
 from tests.support.shells import PATIENCE_S
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="looks into /proc")
@@ -70,14 +71,6 @@ def pid_in(line: bytes) -> int:
     found = re.search(rb"pid=(\d+)", line)
     assert found is not None, line
     return int(found[1])
-
-
-def gone(pid: int) -> bool:
-    """Wait until a process of somebody else has left."""
-    deadline = time.monotonic() + PATIENCE_S
-    while is_alive(pid) and time.monotonic() < deadline:
-        time.sleep(0.002)
-    return not is_alive(pid)
 
 
 # The end.
@@ -361,24 +354,14 @@ def test_at_a_desk_the_terminal_is_restored_even_when_told_to_end(desk: Callable
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
 def test_a_signal_ends_the_whole_tree(started: Started, provider: str, number: signal.Signals, tmp_path: Path) -> None:
     line = "sh -c 'setsid sleep 1000 & echo $! >pid; echo pid=$!; exec sleep 1001'"
-    with started("run", "--provider", provider, "--", line) as process:
-        pid = wait_for_pid(tmp_path / "pid")
+    with Note(tmp_path / "pid") as note, started("run", "--provider", provider, "--", line) as process:
+        pid = note.number_now()
         process.send_signal(number)
         _, errors = process.communicate(timeout=PATIENCE_S)
 
     assert process.returncode == 128 + number
     assert b"Traceback" not in errors
-    assert gone(pid)
-
-
-def wait_for_pid(path: Path) -> int:
-    """Read a process id that a command writes into a file; nobody tells when it has."""
-    deadline = time.monotonic() + PATIENCE_S
-    while time.monotonic() < deadline:
-        with contextlib.suppress(FileNotFoundError, ValueError):
-            return int(path.read_text())
-        time.sleep(0.002)
-    raise TimeoutError(path)
+    gone_now(pid)
 
 
 def test_the_second_ctrl_c_kills_what_ignores_the_first(started: Started) -> None:
@@ -391,7 +374,7 @@ def test_the_second_ctrl_c_kills_what_ignores_the_first(started: Started) -> Non
         process.communicate(timeout=PATIENCE_S)
 
     assert process.returncode in (130, 137)
-    assert gone(pid)
+    gone_now(pid)
 
 
 def test_under_nohup_a_hangup_is_ignored(started: Started, tmp_path: Path) -> None:
@@ -422,7 +405,7 @@ def test_a_reader_that_left_ends_it_quietly(started: Started) -> None:
         process.wait(PATIENCE_S)
 
     assert (process.returncode, errors) == (141, b"")
-    assert gone(pid)
+    gone_now(pid)
 
 
 @pytest.mark.parametrize("args", [("run", "--json", "--", "true"), ("run", "--provider", "pipe", "--", "echo a")])

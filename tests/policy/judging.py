@@ -6,9 +6,12 @@ from dataclasses import dataclass, field
 
 from hermitty.policy.arguments import Arg
 from hermitty.policy.context import Surroundings
-from hermitty.policy.effects import Finding, Findings, Level, Verdict
+from hermitty.policy.effects import Effect, Finding, Findings, Level, Verdict
+from hermitty.policy.evaluate import expand
 from hermitty.policy.findings import unclear
+from hermitty.policy.parser import parse
 from hermitty.policy.programs import judge_program
+from hermitty.policy.syntax import Simple, walk
 
 HERE = Surroundings(cwd="/home/me/work", workspace="/home/me/work", home="/home/me", shell="bash")
 
@@ -66,6 +69,17 @@ def judged(line: str, here: Surroundings = HERE) -> Findings:
     return Findings(Judging(here).command(words(line)))
 
 
+def judged_script(line: str, here: Surroundings) -> Findings:
+    """Judge all commands of a line of a shell, those in substitutions, blocks and parentheses, too."""
+    script = parse(line, here.shell)
+    found = Findings([unclear(problem.reason) for problem in script.problems])
+    for node in walk(script):
+        if isinstance(node, Simple):
+            args = [arg for word in node.words for arg in expand(word, {}, shell=here.shell)]
+            found.items += Judging(here).command(args)
+    return found
+
+
 def lines(table: str) -> list[str]:
     """Return the lines of a table, without comments."""
     return [line.strip() for line in table.strip().splitlines() if line.strip() and not line.strip().startswith("# ")]
@@ -84,4 +98,12 @@ def is_asked(line: str, here: Surroundings = HERE) -> bool:
     """Tell whether a person is asked about a command, or it is blocked."""
     found = judged(line, here)
     assert found.verdict is not Verdict.ALLOW, f"{line}: allowed"
+    return True
+
+
+def is_asked_at(line: str, level: Level, effect: Effect) -> bool:
+    """Tell whether a person is asked about a command, at this level and for this effect."""
+    found = judged(line)
+    assert (found.verdict, found.level) == (Verdict.ASK, level), [one.reason for one in found.items]
+    assert effect in {one.effect for one in found.items if one.level is level}
     return True

@@ -172,10 +172,16 @@ def rules(**lists: list[str]) -> RuleSet:
         ("npm i 2>&1 >/dev/null", rules(allow=["npm"]), "allow"),
         ("rm -rf /", rules(allow=["*"]), "block"),
         ("ls", rules(ask=["ls"]), "ask"),
+        ("node -e '[1].map((x) => x)'", rules(allow=["node"]), "allow"),
     ],
 )
 def test_rules_are_asked_about_every_command(line: str, given_rules: RuleSet, decision: str) -> None:
     assert check(line, "bash", HERE, rules=given_rules).decision == decision
+
+
+@pytest.mark.parametrize("line", ["ls =(x)", "ls *(e:x:)"])
+def test_no_rule_allows_what_zsh_runs_for_a_word(line: str) -> None:
+    assert check(line, "zsh", HERE, rules=rules(allow=["ls"])).decision == "ask"
 
 
 @pytest.mark.parametrize(

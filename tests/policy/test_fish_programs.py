@@ -3,14 +3,13 @@
 import pytest
 
 from hermitty.policy.context import Surroundings
-from hermitty.policy.effects import Effect, Findings, Level, Verdict
+from hermitty.policy.effects import Effect, Level, Verdict
 from hermitty.policy.evaluate import expand
-from hermitty.policy.findings import unclear
 from hermitty.policy.parser import parse
 from hermitty.policy.programs import find_program
 from hermitty.policy.syntax import Simple, walk
 
-from .judging import Judging, lines
+from .judging import Judging, judged_script, lines
 
 LOW, MEDIUM, HIGH = Level.LOW, Level.MEDIUM, Level.HIGH
 FISH = Surroundings(cwd="/home/me/work", workspace="/home/me/work", home="/home/me", shell="fish")
@@ -238,31 +237,20 @@ LEVELS = [
 ]
 
 
-def _judged(line: str) -> Findings:
-    """Judge all commands of a line, those in substitutions and blocks, too."""
-    script = parse(line, "fish")
-    found = Findings([unclear(problem.reason) for problem in script.problems])
-    for node in walk(script):
-        if isinstance(node, Simple):
-            args = [arg for word in node.words for arg in expand(word, {}, shell="fish")]
-            found.items += Judging(FISH).command(args)
-    return found
-
-
 @pytest.mark.parametrize("line", SAFE)
 def test_a_query_runs_without_a_question(line: str) -> None:
-    found = _judged(line)
+    found = judged_script(line, FISH)
     assert found.verdict is Verdict.ALLOW, [one.reason for one in found.items]
 
 
 @pytest.mark.parametrize("line", HOSTILE)
 def test_what_does_more_is_asked_about(line: str) -> None:
-    assert _judged(line).verdict is not Verdict.ALLOW
+    assert judged_script(line, FISH).verdict is not Verdict.ALLOW
 
 
 @pytest.mark.parametrize(("line", "level", "effect"), LEVELS)
 def test_a_change_has_its_level(line: str, level: Level, effect: Effect) -> None:
-    found = _judged(line)
+    found = judged_script(line, FISH)
     assert found.level is level
     assert effect in {one.effect for one in found.items if one.level is level}
 

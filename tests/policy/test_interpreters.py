@@ -2,10 +2,10 @@
 
 import pytest
 
-from hermitty.policy.effects import Effect, Level, Verdict
+from hermitty.policy.effects import Effect, Level
 from hermitty.policy.findings import RUNS_INPUT
 
-from .judging import is_allowed, is_asked, judged, lines
+from .judging import is_allowed, is_asked, is_asked_at, judged, lines
 
 LOW, MEDIUM, HIGH = Level.LOW, Level.MEDIUM, Level.HIGH
 
@@ -239,9 +239,7 @@ def test_code_is_asked_about(line: str) -> None:
 
 @pytest.mark.parametrize(("line", "level", "effect"), LEVELS)
 def test_a_call_has_its_level(line: str, level: Level, effect: Effect) -> None:
-    found = judged(line)
-    assert (found.verdict, found.level) == (Verdict.ASK, level), [one.reason for one in found.items]
-    assert effect in {one.effect for one in found.items if one.level is level}
+    assert is_asked_at(line, level, effect)
 
 
 @pytest.mark.parametrize(

@@ -4,7 +4,7 @@ import pytest
 
 from hermitty.policy.effects import Effect, Level, Verdict
 
-from .judging import Judging, is_allowed, is_asked, judged, lines, words
+from .judging import Judging, is_allowed, is_asked, is_asked_at, judged, lines, words
 
 LOW, MEDIUM, HIGH, CRITICAL = Level.LOW, Level.MEDIUM, Level.HIGH, Level.CRITICAL
 
@@ -249,9 +249,7 @@ def test_what_talks_to_others_is_asked_about(line: str) -> None:
 
 @pytest.mark.parametrize(("line", "level", "effect"), LEVELS)
 def test_a_call_has_its_level(line: str, level: Level, effect: Effect) -> None:
-    found = judged(line)
-    assert (found.verdict, found.level) == (Verdict.ASK, level), [one.reason for one in found.items]
-    assert effect in {one.effect for one in found.items if one.level is level}
+    assert is_asked_at(line, level, effect)
 
 
 def test_a_written_file_is_named() -> None:

@@ -5,13 +5,10 @@ import pytest
 from hermitty.policy.arguments import Arg
 from hermitty.policy.context import Surroundings
 from hermitty.policy.effects import Effect, Findings, Level, Verdict
-from hermitty.policy.evaluate import expand
-from hermitty.policy.findings import RUNS_INPUT, unclear
-from hermitty.policy.parser import parse
+from hermitty.policy.findings import RUNS_INPUT
 from hermitty.policy.programs import cmdlets, find_program, powershell
-from hermitty.policy.syntax import Simple, walk
 
-from .judging import HERE, Judging, is_allowed, is_asked, judged, lines
+from .judging import HERE, Judging, is_allowed, is_asked, judged, judged_script, lines
 
 LOW, MEDIUM, HIGH, CRITICAL = Level.LOW, Level.MEDIUM, Level.HIGH, Level.CRITICAL
 ASK, BLOCK = Verdict.ASK, Verdict.BLOCK
@@ -343,31 +340,20 @@ LEVELS = [
 ]
 
 
-def _judged(line: str) -> Findings:
-    """Judge all commands of a line, those in blocks and parentheses, too."""
-    script = parse(line, "pwsh")
-    found = Findings([unclear(problem.reason) for problem in script.problems])
-    for node in walk(script):
-        if isinstance(node, Simple):
-            args = [arg for word in node.words for arg in expand(word, {}, shell="pwsh")]
-            found.items += Judging(PWSH).command(args)
-    return found
-
-
 @pytest.mark.parametrize("line", SAFE)
 def test_a_cmdlet_that_reads_runs_without_a_question(line: str) -> None:
-    found = _judged(line)
+    found = judged_script(line, PWSH)
     assert found.verdict is Verdict.ALLOW, [one.reason for one in found.items]
 
 
 @pytest.mark.parametrize("line", HOSTILE)
 def test_a_cmdlet_that_does_more_is_asked_about(line: str) -> None:
-    assert _judged(line).verdict is not Verdict.ALLOW
+    assert judged_script(line, PWSH).verdict is not Verdict.ALLOW
 
 
 @pytest.mark.parametrize(("line", "verdict", "level"), LEVELS)
 def test_a_change_has_its_level(line: str, verdict: Verdict, level: Level) -> None:
-    found = _judged(line)
+    found = judged_script(line, PWSH)
     assert (found.verdict, found.level) == (verdict, level), [one.reason for one in found.items]
 
 
@@ -383,7 +369,7 @@ def test_names_are_found_in_any_case() -> None:
 
 @pytest.mark.parametrize("line", ["Get-Content x | iex", "irm x | Invoke-Expression"])
 def test_an_expression_from_the_pipe_says_so(line: str) -> None:
-    assert any(RUNS_INPUT in one.reason for one in _judged(line).items)
+    assert any(RUNS_INPUT in one.reason for one in judged_script(line, PWSH).items)
 
 
 def test_an_expression_is_judged_as_a_script() -> None:
@@ -394,7 +380,7 @@ def test_an_expression_is_judged_as_a_script() -> None:
 
 
 def test_joined_values_belong_to_one_parameter() -> None:
-    found = _judged("Copy-Item -Path a,.env -Destination b")
+    found = judged_script("Copy-Item -Path a,.env -Destination b", PWSH)
     assert Effect.CREDENTIALS in {one.effect for one in found.items}
 
 

@@ -23,6 +23,7 @@ import asyncio, json, os, signal, sys
 from pathlib import Path
 from hermitty.host.daemon import DaemonOptions
 from hermitty.runtime.durable import open_durable
+from tests.support.kernel import so
 from tests.support.runtimes import settings_in
 
 def say(**facts):
@@ -32,8 +33,7 @@ def die():
     os.kill(os.getpid(), signal.SIGKILL)
 
 async def until(look):
-    while not look():
-        await asyncio.sleep(0.002)
+    await so(lambda: bool(look()))
 
 async def main():
     home, values, options = Path(sys.argv[1]), json.loads(sys.argv[2]), json.loads(sys.argv[3])
@@ -61,7 +61,7 @@ class Place:
 
     @asynccontextmanager
     async def used(self, body: str, **values: object) -> AsyncIterator["Other"]:
-        """Use it from another process, which is killed in the end; `body` has rt, home, say(**facts) and die()."""
+        """Use it from another process, killed in the end; `body` has rt, home, say(**facts), until(look) and die()."""
         program = _PROGRAM.format(body=textwrap.indent(textwrap.dedent(body), "    "))
         process = await asyncio.create_subprocess_exec(
             sys.executable,

@@ -4,9 +4,12 @@ import asyncio
 import contextlib
 import os
 import resource
-from collections.abc import Callable, Iterator
+import select
+from collections.abc import Awaitable, Callable, Iterator
 
+from hermitty.pty.exits import _descriptor_that_wakes_at_exit
 from hermitty.pty.processes import read_process
+from tests.support.notes import stirs
 from tests.support.shells import PATIENCE_S
 
 # A program that prints the descriptors it was started with.
@@ -29,14 +32,44 @@ def is_alive(pid: int) -> bool:
 
 
 async def gone(*pids: int) -> None:
-    """Wait until processes have left; those of others tell nobody."""
-    await so(lambda: not any(map(is_alive, pids)))
+    """Wait until processes have left, anybody's: the kernel tells of the end of each."""
+    for pid in pids:
+        with _end_of(pid) as descriptor:
+            if descriptor is not None:
+                await stirs(descriptor)
 
 
-async def so(look: Callable[[], bool]) -> None:
-    """Wait until a fact about other processes is so; they tell nobody when it becomes so."""
+def gone_now(pid: int) -> None:
+    """Wait the same where there is no event loop."""
+    with _end_of(pid) as descriptor:
+        assert descriptor is None or select.select([descriptor], [], [], PATIENCE_S)[0], f"process {pid} stays"
+
+
+@contextlib.contextmanager
+def _end_of(pid: int) -> Iterator[int | None]:
+    """A descriptor that can be read when a process has ended; None when it has."""
+    try:
+        descriptor = _descriptor_that_wakes_at_exit(pid)
+    except ProcessLookupError:
+        yield None
+        return
+    try:
+        yield descriptor
+    finally:
+        os.close(descriptor)
+
+
+async def so(look: Callable[[], bool | Awaitable[bool]]) -> None:
+    """Wait until something is so that nobody tells of, by looking again and again.
+
+    For facts outside of this process that come without an event: what a process waits for, the modes of its terminal,
+    files that others make, what a server says when asked. Where there is an event, wait for it instead.
+    """
     async with asyncio.timeout(PATIENCE_S):
-        while not look():
+        while True:
+            found = look()
+            if found if isinstance(found, bool) else await found:
+                return
             await asyncio.sleep(0.002)
 
 

@@ -8,9 +8,21 @@ from hermitty.model import ExitStatus
 from tests.support.shells import PATIENCE_S
 
 
-class _Waitable:
+class _Ending:
+    """What is told of the end, and how a test waits."""
+
     def __init__(self) -> None:
+        self.lost: list[str] = []
+        self.statuses: list[ExitStatus] = []
         self._changed = asyncio.Event()
+
+    def on_exit(self, status: ExitStatus) -> None:
+        self.statuses.append(status)
+        self._changed.set()
+
+    def on_lost(self, reason: str) -> None:
+        self.lost.append(reason)
+        self._changed.set()
 
     async def until(self, is_so: Callable[[], bool]) -> None:
         """Wait until something is so; it is looked at whenever something was recorded."""
@@ -20,28 +32,18 @@ class _Waitable:
                 await self._changed.wait()
 
 
-class Recorder(_Waitable):
+class Recorder(_Ending):
     """What came out of one PTY. `status` is None until the end was told."""
 
     def __init__(self) -> None:
         super().__init__()
         self.data = b""
         self.after_the_end = b""
-        self.lost: list[str] = []
-        self.statuses: list[ExitStatus] = []
 
     def on_output(self, data: bytes) -> None:
         if self.statuses:
             self.after_the_end += data
         self.data += data
-        self._changed.set()
-
-    def on_exit(self, status: ExitStatus) -> None:
-        self.statuses.append(status)
-        self._changed.set()
-
-    def on_lost(self, reason: str) -> None:
-        self.lost.append(reason)
         self._changed.set()
 
     async def printed(self, text: bytes) -> bytes:
@@ -57,15 +59,13 @@ class Recorder(_Waitable):
         return self.statuses[0]
 
 
-class ProcessRecorder(_Waitable):
+class ProcessRecorder(_Ending):
     """What came out of one piped process."""
 
     def __init__(self) -> None:
         super().__init__()
         self.streams: dict[str, bytes] = {"stdout": b"", "stderr": b""}
         self.late = False
-        self.lost: list[str] = []
-        self.statuses: list[ExitStatus] = []
 
     @property
     def stdout(self) -> bytes:
@@ -78,14 +78,6 @@ class ProcessRecorder(_Waitable):
     def on_output(self, stream: Stream, data: bytes) -> None:
         self.late |= bool(self.statuses)
         self.streams[stream] += data
-        self._changed.set()
-
-    def on_exit(self, status: ExitStatus) -> None:
-        self.statuses.append(status)
-        self._changed.set()
-
-    def on_lost(self, reason: str) -> None:
-        self.lost.append(reason)
         self._changed.set()
 
     async def printed(self, text: bytes) -> bytes:

@@ -130,7 +130,7 @@ class AgentSession:
             return future.result()
         except concurrent.futures.CancelledError:
             raise InvalidRequest("the call was cancelled in the event loop of its session") from None
-        except BaseException:
+        except BaseException:  # Ctrl-C, too: whoever waited is gone, so what it waited for ends
             future.cancel()
             raise
 

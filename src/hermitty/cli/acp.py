@@ -24,6 +24,7 @@ except ImportError as exc:
 
 from hermitty.cli.acp_console import Console
 from hermitty.cli.acp_view import JsonView, TextView, harmless
+from hermitty.cli.told import cancel_when_told
 
 CANCELLED = 130
 OTHERWISE = 1
@@ -182,18 +183,8 @@ class _Run:
 
 async def _until_told(run: _Run) -> int:
     """Run until the end, or until a signal comes. Everything that was started ends either way."""
-    loop = asyncio.get_running_loop()
-    work = loop.create_task(run.run())
-    told: list[int] = []
-
-    def end(number: int) -> None:
-        if not told:
-            told.append(number)
-            work.cancel()
-
-    for number in (signal.SIGTERM, signal.SIGHUP):
-        if signal.getsignal(number) is not signal.SIG_IGN:  # as under nohup
-            loop.add_signal_handler(number, end, number)
+    work = asyncio.get_running_loop().create_task(run.run())
+    told = cancel_when_told(work)
     try:
         return await work
     except asyncio.CancelledError:

@@ -10,7 +10,7 @@ import sys
 from collections import deque
 from collections.abc import Iterator
 
-from hermitty.cli.asking import KEYS, MEANING, TRIES, describe, forget_typed_ahead, own_name
+from hermitty.cli.asking import dialogue, forget_typed_ahead, own_name
 from hermitty.runtime.approvals import Approval, Question
 
 _TYPED_AHEAD = 100
@@ -59,30 +59,14 @@ class Console:
             forget_typed_ahead()
             self._lines.clear()
             self._rest = b""
-            by = own_name()
-            sys.stderr.write("\n" + describe(question))
-            if question.confirmation is not None:
-                typed = await self.line(
-                    f"\nto run it once all the same, type: {question.confirmation}\nanything else is a no: "
-                )
-                is_confirmed = (typed or "").strip() in (question.confirmation, question.line.strip())
-                return Approval("allow", typed=typed, by=by) if is_confirmed else Approval("deny", by=by)
-            keys = {key: scope for scope, key in KEYS.items() if scope in question.scopes}
-            longer = "".join(f", [{key}] {MEANING[scope]}" for key, scope in keys.items())
-            for _ in range(TRIES):
-                said = await self.line(f"\n[y] allow once, [n] no, [s] skip it{longer}: ")
-                match (said or "").strip().lower():
-                    case "y" | "yes":
-                        return Approval("allow", by=by)
-                    case "n" | "no":
-                        return Approval("deny", by=by)
-                    case "s" | "skip":
-                        return Approval("skip", by=by)
-                    case key if key in keys:
-                        return Approval("allow", keys[key], by=by)
-                if said is None:
-                    break
-            return Approval("deny", by=by, note="no answer that could be understood")
+            talk = dialogue(question, own_name())
+            try:
+                show = "\n" + next(talk)
+                while True:
+                    show = talk.send(await self.line(show))
+            except StopIteration as over:
+                answer: Approval = over.value
+                return answer
 
     def _readable(self, descriptor: int) -> None:
         try:

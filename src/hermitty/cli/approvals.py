@@ -46,7 +46,7 @@ def show_approvals(options: argparse.Namespace) -> int:
     else:
         print("hermitty: nothing was decided yet", file=sys.stderr)
     if not options.json:
-        print("hermitty: questions that wait for an answer are with the server that asks them", file=sys.stderr)
+        print("hermitty: questions that still wait are listed with --pending", file=sys.stderr)
     return 0
 
 

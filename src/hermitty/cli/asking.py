@@ -2,19 +2,19 @@
 
 import os
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Generator
 from typing import TextIO
 
 from hermitty.runtime.approvals import Approval, Question, Scope
 
 # The keys of what an answer can count for.
-KEYS = {Scope.SESSION: "e", Scope.WORKSPACE: "w", Scope.USER: "a"}
-MEANING = {
+_KEYS = {Scope.SESSION: "e", Scope.WORKSPACE: "w", Scope.USER: "a"}
+_MEANING = {
     Scope.SESSION: "allow for this session",
     Scope.WORKSPACE: "allow in this workspace",
     Scope.USER: "always allow",
 }
-TRIES = 3
+_TRIES = 3
 
 
 def can_ask() -> bool:
@@ -48,21 +48,19 @@ def describe(question: Question) -> str:
     return "\n".join(lines) + "\n"
 
 
-def _ask(question: Question, by: str, read: Callable[[], str], out: TextIO) -> Approval:
-    out.write(describe(question))
+def dialogue(question: Question, by: str) -> Generator[str, str | None, Approval]:
+    """Yield what to show, take what is said then (None at the end of the input), and return the answer. Pure."""
+    show = describe(question)
     if question.confirmation is not None:
-        out.write(f"\nto run it once all the same, type: {question.confirmation}\nanything else is a no: ")
-        out.flush()
-        typed = read().strip()
+        show += f"\nto run it once all the same, type: {question.confirmation}\nanything else is a no: "
+        typed = ((yield show) or "").strip()
         is_confirmed = typed in (question.confirmation, question.line.strip())
         return Approval("allow", typed=typed, by=by) if is_confirmed else Approval("deny", by=by)
-    keys = {key: scope for scope, key in KEYS.items() if scope in question.scopes}
-    longer = "".join(f", [{key}] {MEANING[scope]}" for key, scope in keys.items())
-    for _ in range(TRIES):
-        out.write(f"\n[y] allow once, [n] no, [s] skip it{longer}: ")
-        out.flush()
-        said = read()
-        match said.strip().lower():
+    keys = {key: scope for scope, key in _KEYS.items() if scope in question.scopes}
+    longer = "".join(f", [{key}] {_MEANING[scope]}" for key, scope in keys.items())
+    for _ in range(_TRIES):
+        said = yield f"{show}\n[y] allow once, [n] no, [s] skip it{longer}: "
+        match (said or "").strip().lower():
             case "y" | "yes":
                 return Approval("allow", by=by)
             case "n" | "no":
@@ -71,9 +69,23 @@ def _ask(question: Question, by: str, read: Callable[[], str], out: TextIO) -> A
                 return Approval("skip", by=by)
             case key if key in keys:
                 return Approval("allow", keys[key], by=by)
-        if not said:
+        if said is None:
             break
+        show = ""
     return Approval("deny", by=by, note="no answer that could be understood")
+
+
+def _ask(question: Question, by: str, read: Callable[[], str], out: TextIO) -> Approval:
+    talk = dialogue(question, by)
+    try:
+        show = next(talk)
+        while True:
+            out.write(show)
+            out.flush()
+            show = talk.send(read() or None)
+    except StopIteration as over:
+        answer: Approval = over.value
+        return answer
 
 
 def _shown(text: str) -> str:

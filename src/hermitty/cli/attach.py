@@ -37,6 +37,7 @@ class Left:
 
     words: str
     code: int = 0
+    goes_on: bool = False  # so the cursor stands anywhere, as behind a prompt
 
 
 def attach(options: argparse.Namespace) -> int:
@@ -56,7 +57,8 @@ async def attach_to(http: Http, view: TerminalView, *, key: str, view_only: bool
     """Use a terminal until it ends or the person leaves; return the exit code."""
     with LocalTty() as tty:
         left = await _Attached(http, view, tty, DetachKey(key), view_only=view_only, history=history).run()
-    print(f"hermitty: {visible(left.words)}", file=sys.stderr)
+    begin = "\n" if left.goes_on else ""
+    print(f"{begin}hermitty: {visible(left.words)}", file=sys.stderr)
     return left.code
 
 
@@ -163,19 +165,19 @@ class _Attached:
         except OSError:
             data = b""
         if not data:
-            self._leave(Left("standard input has ended", 1))
+            self._leave(Left("standard input has ended", 1, goes_on=True))
             return
         before, is_left = self._key.cut(data)
         if before and not self._view_only:
             self._link.type(before)
         if is_left:
-            self._loop.call_soon(self._leave, Left(f"left; terminal {self._id} goes on"))
+            self._loop.call_soon(self._leave, Left(f"left; terminal {self._id} goes on", goes_on=True))
 
     @contextlib.contextmanager
     def _signals(self) -> Iterator[None]:
         # These stay until the loop is closed: by then, our terminal is as it was.
         for number in (signal.SIGTERM, signal.SIGHUP, signal.SIGINT):
-            self._loop.add_signal_handler(number, self._leave, Left("told to end", 128 + number))
+            self._loop.add_signal_handler(number, self._leave, Left("told to end", 128 + number, goes_on=True))
         self._loop.add_signal_handler(signal.SIGWINCH, self._resized)
         self._loop.add_signal_handler(signal.SIGCONT, self._resumed)
         try:

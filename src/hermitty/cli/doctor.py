@@ -1,5 +1,6 @@
 """`hermitty doctor`: what works on this machine, found out by trying it."""
 
+import argparse
 import asyncio
 import os
 import platform
@@ -20,10 +21,10 @@ _KNOWN_SHELLS = ("bash", "zsh", "fish", "sh", "pwsh")
 _PACKAGES = ("pyghostty", "pillow", "platformdirs")
 
 
-def examine(*, as_json: bool) -> int:
+def examine(options: argparse.Namespace) -> int:
     """Examine the machine and print what was found; the exit code is 1 when no shell works."""
     found = asyncio.run(_examine())
-    if as_json:
+    if options.json:
         print(to_json(found))
     else:
         _print(found)

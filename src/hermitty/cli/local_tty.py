@@ -16,13 +16,14 @@ from hermitty.errors import InvalidRequest
 from hermitty.model import MAX_CELLS, Size
 from hermitty.wire.queries import WithoutQueries
 
-# What programs switch on: synchronized output, inverse, origin, margins, insert, mouse in all its forms, focus, pastes,
-# themes, cursor and keypad keys, kitty's and xterm's keys; then colours, link, wrap, cursor, charsets, scroll region,
-# shape and colours of the cursor. The alternate screen is left only when it is shown: leaving moves the cursor.
+# What programs switch on: synchronized output, inverse, insert, mouse in all its forms, focus, pastes, themes, cursor
+# and keypad keys, kitty's and xterm's keys; then colours, link, wrap, cursor, charsets, margins, shape and colours of
+# the cursor. The alternate screen is left only when it is shown: leaving moves the cursor. Margins and the mode that
+# counts from them move it as well, so it is put back; that brings the mode back, but without margins it means nothing.
 _USUAL: Final = (
-    b"\x1b[?2026l\x1b[?5;6;69l\x1b[4;20l\x1b[?9;1000;1001;1002;1003;1004;1005;1006;1015;1016;2004;2031l\x1b[?1l\x1b>"
-    b"\x1b[<16u\x1b[>4m\x1b[m\x1b]8;;\x07\x1b[?7h\x1b[?25h\x1b(B\x1b)B\x0f\x1b7\x1b[r\x1b8\x1b[ q\x1b]104\x07"
-    b"\x1b]110\x07\x1b]111\x07\x1b]112\x07"
+    b"\x1b[?2026l\x1b[?5l\x1b[4;20l\x1b[?9;1000;1001;1002;1003;1004;1005;1006;1015;1016;2004;2031l\x1b[?1l\x1b>"
+    b"\x1b[<16u\x1b[>4m\x1b[m\x1b]8;;\x07\x1b[?7h\x1b[?25h\x1b(B\x1b)B\x0f\x1b7\x1b[?6;69l\x1b[r\x1b8\x1b[ q"
+    b"\x1b]104\x07\x1b]110\x07\x1b]111\x07\x1b]112\x07"
 )
 _LEAVE_ALTERNATE: Final = b"\x1b[?1049l"
 

@@ -4,7 +4,7 @@ import argparse
 import io
 import os
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 from hermitty.cli.acp_options import add_acp
 from hermitty.cli.cluster import add_cluster
@@ -20,6 +20,16 @@ from hermitty.version import __version__
 _DESCRIPTION = """\
 Terminals for AI agents and the people who watch them: persistent shells with exact
 exit codes, directories and output.
+"""
+
+_EPILOG = """\
+start with:
+  hermitty run -- 'make test'     one command in a real terminal; its exit code is ours
+  hermitty serve                  terminals that outlive everything, and a page to watch them
+  hermitty mcp                    terminals for an agent, as its client starts it
+  hermitty doctor                 what works on this machine
+
+`hermitty COMMAND --help` has the options, examples and exit codes of each.
 """
 
 _RUN_EPILOG = """\
@@ -54,7 +64,10 @@ _BROKEN_PIPE = 141
 def parser() -> argparse.ArgumentParser:
     """Describe the command line."""
     top = argparse.ArgumentParser(
-        prog="hermitty", description=_DESCRIPTION, formatter_class=argparse.RawDescriptionHelpFormatter
+        prog="hermitty",
+        description=_DESCRIPTION,
+        epilog=_EPILOG,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     top.add_argument("--version", action="version", version=f"hermitty {__version__}")
     commands = top.add_subparsers(dest="subcommand", metavar="COMMAND", required=True)
@@ -154,7 +167,11 @@ def _add_history(commands: "argparse._SubParsersAction[argparse.ArgumentParser]"
 def main(argv: Sequence[str] | None = None) -> int:
     """Run the command line and return its exit code."""
     _fill_standard_streams()
-    options = parser().parse_args(argv)
+    arguments = sys.argv[1:] if argv is None else argv
+    if not arguments:
+        parser().print_help(sys.stderr)
+        return 2  # as for every wrong command line
+    options = parser().parse_args(arguments)
     try:
         code = _dispatch(options)
         sys.stdout.flush()
@@ -171,74 +188,81 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 
 def _dispatch(options: argparse.Namespace) -> int:
-    if options.subcommand == "run":
-        from hermitty.cli.run import run_command
+    if options.subcommand != "run":  # which passes on what a program prints, byte for byte
+        _speak_utf8()
+    return _who_does(options.subcommand)(options)
 
-        return run_command(options)
-    _speak_utf8()
-    if options.subcommand == "config":
-        from hermitty.cli.config import configure
 
-        return configure(options)
-    if options.subcommand == "history":
-        from hermitty.cli.history import show_history
+def _who_does(name: str) -> Callable[[argparse.Namespace], int]:
+    """Import what a command needs, and nothing else: `hermitty check` waits for no web server."""
+    match name:
+        case "run":
+            from hermitty.cli.run import run_command
 
-        return show_history(options)
-    if options.subcommand == "check":
-        from hermitty.cli.check import check_commands
+            return run_command
+        case "serve":
+            from hermitty.cli.serve import run_server
 
-        return check_commands(options)
-    if options.subcommand == "rules":
-        from hermitty.cli.rules import manage_rules
+            return run_server
+        case "attach":
+            from hermitty.cli.attach import attach
 
-        return manage_rules(options)
-    if options.subcommand == "play":
-        from hermitty.cli.play import play_recording
+            return attach
+        case "host":
+            from hermitty.cli.host import manage_host
 
-        return play_recording(options)
-    if options.subcommand == "mcp":
-        from hermitty.cli.mcp import serve_mcp
+            return manage_host
+        case "cluster":
+            from hermitty.cli.cluster import manage_cluster
 
-        return serve_mcp(options)
-    if options.subcommand == "acp":
-        from hermitty.cli.acp import run_acp
+            return manage_cluster
+        case "play":
+            from hermitty.cli.play import play_recording
 
-        return run_acp(options)
-    if options.subcommand == "host":
-        from hermitty.cli.host import manage_host
+            return play_recording
+        case "mcp":
+            from hermitty.cli.mcp import serve_mcp
 
-        return manage_host(options)
-    if options.subcommand == "cluster":
-        from hermitty.cli.cluster import manage_cluster
+            return serve_mcp
+        case "acp":
+            from hermitty.cli.acp import run_acp
 
-        return manage_cluster(options)
-    if options.subcommand == "approvals":
-        from hermitty.cli.approvals import show_approvals
+            return run_acp
+        case "check":
+            from hermitty.cli.check import check_commands
 
-        return show_approvals(options)
-    if options.subcommand == "attach":
-        from hermitty.cli.attach import attach
+            return check_commands
+        case "rules":
+            from hermitty.cli.rules import manage_rules
 
-        return attach(options)
-    if options.subcommand in ("ls", "open", "send", "screen", "log", "kill"):
-        from hermitty.cli import terminals
+            return manage_rules
+        case "approvals":
+            from hermitty.cli.approvals import show_approvals
 
-        works = {
-            "ls": terminals.list_terminals,
-            "open": terminals.open_terminal,
-            "send": terminals.send_input,
-            "screen": terminals.show_screen,
-            "log": terminals.show_log,
-            "kill": terminals.kill_terminals,
-        }
-        return works[options.subcommand](options)
-    if options.subcommand == "serve":
-        from hermitty.cli.serve import run_server
+            return show_approvals
+        case "history":
+            from hermitty.cli.history import show_history
 
-        return run_server(options)
-    from hermitty.cli.doctor import examine
+            return show_history
+        case "config":
+            from hermitty.cli.config import configure
 
-    return examine(as_json=options.json)
+            return configure
+        case "doctor":
+            from hermitty.cli.doctor import examine
+
+            return examine
+        case _:
+            from hermitty.cli import terminals
+
+            return {
+                "ls": terminals.list_terminals,
+                "open": terminals.open_terminal,
+                "send": terminals.send_input,
+                "screen": terminals.show_screen,
+                "log": terminals.show_log,
+                "kill": terminals.kill_terminals,
+            }[name]
 
 
 def _speak_utf8() -> None:

@@ -83,12 +83,25 @@ def _blocks(name: str) -> Iterator[bytes]:
         is_file = path.exists() and not path.is_dir()
     except (OSError, ValueError):
         is_file = False
-    if not is_file:
-        try:
-            return read_cast(find_places().recordings, name)
-        except RecordingNotFound:
-            raise InvalidRequest(f"{name[:200]!r} is neither a file nor a terminal that was recorded") from None
-    return _file_blocks(path)
+    if is_file:
+        return _file_blocks(path)
+    recordings = find_places().recordings
+    there = _recorded(recordings)
+    begun = [each for each in there if name and each.startswith((name, f"t_{name}"))]
+    try:
+        return read_cast(recordings, begun[0] if len(begun) == 1 else name)
+    except RecordingNotFound:
+        newest = f"; the newest are {', '.join((begun or there)[:5])}" if there else "; none was recorded here"
+        raise InvalidRequest(f"{name[:200]!r} is neither a file nor a terminal that was recorded{newest}") from None
+
+
+def _recorded(recordings: Path) -> list[str]:
+    """Return the ids of the terminals that were recorded, the newest first."""
+    try:
+        found = [(each.stat().st_mtime, each.name) for each in recordings.iterdir()]
+    except OSError:  # no recordings, or one that just goes
+        return []
+    return [name for _, name in sorted(found, reverse=True)]
 
 
 def _file_blocks(path: Path) -> Iterator[bytes]:

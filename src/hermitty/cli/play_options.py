@@ -7,6 +7,11 @@ if TYPE_CHECKING:
     Commands = argparse._SubParsersAction[argparse.ArgumentParser]
 
 _EPILOG = """\
+examples:
+  hermitty play t_15a6349bae6e                     as it was; ended terminals, too
+  hermitty play demo.cast --speed 2 --idle-limit 1
+  hermitty play t_15a6349bae6e --dump > all.txt    everything at once
+
 keys: space pauses and goes on, . shows the next piece, left and right skip 5 seconds,
 q ends it.
 
@@ -24,7 +29,9 @@ def add_play(commands: "Commands") -> None:
         epilog=_EPILOG,
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
-    play.add_argument("recording", metavar="FILE|TERMINAL_ID", help="a file, or a terminal that a server recorded")
+    play.add_argument(
+        "recording", metavar="FILE|ID", help="a file, or the id of a terminal that a server recorded, or its beginning"
+    )
     play.add_argument("--speed", metavar="X", type=float, default=1.0, help="so many times as fast (default: 1)")
     play.add_argument("--idle-limit", metavar="S", type=float, help="no pause longer than S seconds")
     play.add_argument("--from", metavar="S", type=float, default=0.0, dest="start", help="begin S seconds in")

@@ -21,6 +21,14 @@ means them in any order and spelling. The longest rule counts; of equally long o
 strictest. No rule allows what would destroy the system.
 """
 
+_APPROVALS_EPILOG = """\
+examples:
+  hermitty approvals --denied                      what did not run, and why
+  hermitty approvals --pending                     the questions that wait at a server
+  hermitty approvals --allow q_2f8c                let it run
+  hermitty approvals --allow q_2f8c --scope session
+"""
+
 
 def add_rules(commands: "Commands") -> None:
     """Describe `hermitty rules`."""
@@ -79,9 +87,9 @@ def add_approvals(commands: "Commands") -> None:
     approvals = commands.add_parser(
         "approvals",
         help="who allowed what, newest first",
-        description="List what was decided about commands, newest first: by the policy, by rules and by people. "
-        "Questions that still wait for an answer belong to the server that asks them: list them with --pending, and "
-        "answer them.",
+        description="List what was decided about commands, newest first: by the policy, by rules and by people.",
+        epilog=_APPROVALS_EPILOG,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     approvals.add_argument("--pending", action="store_true", help="list the questions that wait at a server")
     reply = approvals.add_mutually_exclusive_group()

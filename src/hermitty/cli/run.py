@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import TextIO
 
 import hermitty
+from hermitty.cli.told import cancel_when_told
 from hermitty.config import Settings
 from hermitty.errors import CommandDenied, CommandSkipped
 from hermitty.events import Completed, InputWanted, OutputArrived
@@ -37,18 +38,8 @@ def run_command(options: argparse.Namespace) -> int:
 
 async def _run_unless_told_to_end(options: argparse.Namespace) -> int:
     """Take everything along when this process is told to end: its children have sessions of their own."""
-    loop = asyncio.get_running_loop()
-    work = asyncio.ensure_future(_run(options))
-    told: list[int] = []
-
-    def end(number: int) -> None:
-        if not told:
-            told.append(number)
-            work.cancel()
-
-    for number in (signal.SIGTERM, signal.SIGHUP):
-        if signal.getsignal(number) is not signal.SIG_IGN:  # as under nohup
-            loop.add_signal_handler(number, end, number)
+    work = asyncio.get_running_loop().create_task(_run(options))
+    told = cancel_when_told(work)
     try:
         return await work
     except (CommandDenied, CommandSkipped) as error:

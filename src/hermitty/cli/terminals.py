@@ -220,7 +220,7 @@ class _Shown:
 
     def __exit__(self, *exc: object) -> None:
         if self._is_harmless:
-            sys.stdout.write(self._usual)
+            sys.stdout.write(self._usual + "\n")  # the output ends with a prompt, mostly
         sys.stdout.flush()
 
     def write(self, data: bytes) -> None:

@@ -39,6 +39,10 @@ SIGNAL_MEANINGS: dict[str, str] = {
     "SIGTERM": "asked to end",
     "SIGXCPU": "it used up its processor time",
 }
+# Whoever dies of these may leave an image of its memory, where the system is set up so.
+DUMPS_CORE = frozenset(
+    f"SIG{name}" for name in ("QUIT", "ILL", "TRAP", "ABRT", "BUS", "FPE", "SEGV", "SYS", "XCPU", "XFSZ")
+)
 # Exit codes that a program documents, and that do not say the usual thing.
 PROGRAM_MEANINGS: dict[str, dict[int, str]] = {
     "grep": {1: "no line matched"},
@@ -117,7 +121,11 @@ def exit_meaning(exit_code: int, command: str = "") -> str | None:
     if meaning := EXIT_MEANINGS.get(exit_code):
         return meaning
     signal = signal_of_exit_code(exit_code) if exit_code < 256 else None
-    return f"{signal}: {SIGNAL_MEANINGS[signal]}" if signal in SIGNAL_MEANINGS else signal
+    if signal is None:
+        return None
+    core = "a core dump is possible" if signal in DUMPS_CORE else None
+    meaning = "; ".join(filter(None, (SIGNAL_MEANINGS.get(signal), core)))
+    return f"{signal}: {meaning}" if meaning else signal
 
 
 def last_error_line(text: str) -> str | None:

@@ -19,6 +19,8 @@ from hermitty.errors import CommandDenied
 from hermitty.runtime.api import Runtime
 from tests.adapters.acp.conftest import Person
 from tests.adapters.acp.frames import Frames
+from tests.support.kernel import gone
+from tests.support.notes import Note
 from tests.support.runtimes import Dial
 from tests.support.shells import PATIENCE_S
 
@@ -49,7 +51,6 @@ class Runner:
     def __init__(self, runtime: Runtime, cwd: Path) -> None:
         self.done: list[Reported] = []
         self.failed: list[Exception] = []
-        self.began = asyncio.Event()
         self._runtime = runtime
         self._cwd = str(cwd)
         self._turn: asyncio.Task[Reported] | None = None
@@ -74,7 +75,6 @@ class Runner:
         text = prompt[0].text
         command = text.split("|") if "|" in text else text
         self._turn = asyncio.ensure_future(self._reporter.run(session_id, command, cwd=self._cwd, tool_call_id="c1"))
-        self.began.set()
         try:
             self.done.append(await self._turn)
         except CommandDenied as exc:
@@ -159,12 +159,10 @@ async def test_what_is_not_allowed_fails_and_says_why(
 
 @pytest.mark.parametrize("way", ["display", "client", "text"])
 async def test_cancelling_ends_the_command(rt: Runtime, work: Path, way: Way) -> None:
-    async with running(rt, work, OFFERS[way]) as (client, agent), asyncio.timeout(PATIENCE_S):
-        turn = asyncio.ensure_future(client.prompt("s1", "sleep 1000"))
-        while not any(known.handle.is_running for known in rt.commands()):
-            await asyncio.sleep(0)
-        await agent.began.wait()
-        await client.cancel("s1")
-        assert await turn in ("cancelled", "end_turn")
-        for known in rt.commands():
-            assert (await rt.result(known.handle.id, wait_s=PATIENCE_S)).state.is_final
+    with Note(work / "pid") as note:
+        async with running(rt, work, OFFERS[way]) as (client, _), asyncio.timeout(PATIENCE_S):
+            turn = asyncio.ensure_future(client.prompt("s1", "exec sh -c 'echo $$ >pid; exec sleep 1000'"))
+            pid = await note.number()
+            await client.cancel("s1")
+            assert await turn in ("cancelled", "end_turn")
+            await gone(pid)

@@ -1,10 +1,8 @@
 """A runtime in an empty home that asks a person of the test, and a model that follows a script."""
 
-import asyncio
 import contextlib
 import os
 import re
-import select
 import threading
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
 from pathlib import Path
@@ -16,6 +14,8 @@ import hermitty
 from hermitty.adapters.agent_session import AgentSession
 from hermitty.runtime.api import Runtime, build_runtime
 from hermitty.runtime.approvals import Approval, Question
+from tests.support.kernel import so
+from tests.support.notes import stirs
 from tests.support.runtimes import Dial, Gate, settings_in
 from tests.support.shells import PATIENCE_S
 
@@ -60,19 +60,18 @@ class Work:
     @contextlib.asynccontextmanager
     async def reader(self) -> AsyncIterator[Callable[[], Awaitable[None]]]:
         """Wait until somebody reads from the gate; yield how to wait until nobody does any more."""
-        async with asyncio.timeout(PATIENCE_S):
-            while (gate := _opened(self.path / "gate")) is None:
-                await asyncio.sleep(0.01)
+        found: list[int] = []
 
-        async def left() -> None:
-            poll = select.poll()
-            poll.register(gate, 0)  # tells of errors only: here, that the last reader has gone
-            async with asyncio.timeout(PATIENCE_S):
-                while not poll.poll(0):
-                    await asyncio.sleep(0.01)
+        def is_read() -> bool:
+            with contextlib.suppress(OSError):  # nobody reads
+                found.append(os.open(self.path / "gate", os.O_WRONLY | os.O_NONBLOCK))
+            return bool(found)
 
+        await so(is_read)
+        [gate] = found
         try:
-            yield left
+            # Nothing can be read from this end: what the kernel tells is an error, that the last reader has gone.
+            yield lambda: stirs(gate)
         finally:
             os.close(gate)
 
@@ -188,13 +187,6 @@ class Script:
             return None
         name, arguments = self._steps[len(self.texts)]
         return name, arguments(said or "") if callable(arguments) else arguments
-
-
-def _opened(gate: Path) -> int | None:
-    try:
-        return os.open(gate, os.O_WRONLY | os.O_NONBLOCK)
-    except OSError:  # nobody reads
-        return None
 
 
 @pytest.fixture

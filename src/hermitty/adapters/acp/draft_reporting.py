@@ -12,14 +12,20 @@ made as the schema of the TypeScript SDK 2.4.0 has them.
 import asyncio
 import base64
 import contextlib
-import secrets
-import shlex
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
 from hermitty.adapters.acp import faults
-from hermitty.adapters.acp.reporting import Reported
+from hermitty.adapters.acp.showing import (
+    WAITING_BYTES,
+    Feed,
+    Reported,
+    line_of,
+    new_call_id,
+    new_terminal_id,
+    run_to_its_end,
+)
 from hermitty.adapters.acp.terminals import Exit, exit_of
 from hermitty.errors import CommandEnded, CommandNotFound, HermittyError
 from hermitty.model import new_command_id
@@ -28,10 +34,7 @@ from hermitty.runtime.api import Runtime
 # Sends a notification: a method and its parameters.
 Notify = Callable[[str, dict[str, Any]], Awaitable[None]]
 
-# Output that a slow client has not taken yet. What is older is dropped, and a snapshot takes the place of the chunk.
-_WAITING_BYTES = 1024 * 1024
 _CHUNK_BYTES = 256 * 1024
-_FOR_EVER_S = 1e9
 
 
 @dataclass(slots=True, eq=False)
@@ -61,10 +64,9 @@ class DraftReporter:
         tool_call_id: str | None = None,
     ) -> Reported:
         """Run a line of the shell, or a program with its arguments, to its end. Cancelling kills it."""
-        line = command if isinstance(command, str) else shlex.join(command)
-        terminal_id = f"term_{secrets.token_hex(16)}"
-        call_id = tool_call_id or f"call_{secrets.token_hex(8)}"
-        tell = _Teller(self._notify, session_id, call_id, terminal_id)
+        line = line_of(command)
+        terminal_id = new_terminal_id()
+        tell = _Teller(self._notify, session_id, tool_call_id or new_call_id(), terminal_id)
         await tell.call(
             title=title or line,
             kind="execute",
@@ -74,16 +76,15 @@ class DraftReporter:
         )
         await tell.terminal(command=line, cwd=cwd, capabilities={"cancel": {}})
         running = self._running[terminal_id] = _Running(session_id, new_command_id())
-        feed = _Feed(tell)
+        kept = _Kept(tell)
+        feed = Feed(kept.take, kept.send)
         try:
-            result = await self._runtime.run(
+            result = await run_to_its_end(
+                self._runtime,
                 command,
                 cwd=cwd,
-                session=session_id,
-                provider="pipe",
-                wait_s=_FOR_EVER_S,
+                session_id=session_id,
                 on_output=feed.output,
-                merged=True,
                 command_id=running.command_id,
             )
             await feed.close()
@@ -149,46 +150,30 @@ class _Teller:
         await self._notify("session/update", {"sessionId": self._session_id, "update": update})
 
 
-class _Feed:
-    """Sends output as fast as the client takes it, in order."""
+class _Kept:
+    """Output that is still to be sent, as bytes. Where some was dropped, a snapshot takes the place of a chunk."""
 
     def __init__(self, tell: _Teller) -> None:
         self._tell = tell
         self._waiting = bytearray()
         self._has_gap = False
-        self._more = asyncio.Event()
-        self._is_over = False
-        self._task = asyncio.get_running_loop().create_task(self._send())
 
-    def output(self, stream: object, data: bytes) -> None:
-        """Take output."""
+    def take(self, data: bytes) -> None:
         self._waiting += data
-        if len(self._waiting) > _WAITING_BYTES:
-            del self._waiting[: len(self._waiting) - _WAITING_BYTES // 2]
+        if len(self._waiting) > WAITING_BYTES:
+            del self._waiting[: len(self._waiting) - WAITING_BYTES // 2]
             self._has_gap = True
-        self._more.set()
 
-    async def close(self) -> None:
-        """Send the rest."""
-        self._is_over = True
-        self._more.set()
-        await self._task
-
-    async def _send(self) -> None:
-        while True:
-            await self._more.wait()
-            self._more.clear()
-            while self._waiting:
-                has_gap, self._has_gap = self._has_gap, False
-                size = len(self._waiting) if has_gap else _CHUNK_BYTES
-                data = bytes(self._waiting[:size])
-                del self._waiting[:size]
-                await (self._tell.snapshot(data) if has_gap else self._tell.chunk(data))
-            if self._is_over:
-                return
+    async def send(self) -> None:
+        while self._waiting:
+            has_gap, self._has_gap = self._has_gap, False
+            size = len(self._waiting) if has_gap else _CHUNK_BYTES
+            data = bytes(self._waiting[:size])
+            del self._waiting[:size]
+            await (self._tell.snapshot(data) if has_gap else self._tell.chunk(data))
 
 
-async def _cancelled(tell: _Teller, feed: _Feed) -> None:
+async def _cancelled(tell: _Teller, feed: Feed) -> None:
     await feed.close()
     await tell.terminal(exitStatus={}, capabilities=None)
     await tell.call(status="cancelled")

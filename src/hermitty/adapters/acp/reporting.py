@@ -10,36 +10,29 @@ text when the command is over.
 
 import asyncio
 import codecs
-import secrets
-import shlex
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Any, Literal
 
 from acp.helpers import text_block, tool_content, tool_terminal_ref
 from acp.interfaces import Client
 from acp.schema import ClientCapabilities, ToolCallProgress, ToolCallStart
 
+from hermitty.adapters.acp.showing import (
+    WAITING_BYTES,
+    Feed,
+    Reported,
+    Way,
+    line_of,
+    new_call_id,
+    new_terminal_id,
+    run_to_its_end,
+)
 from hermitty.adapters.acp.tail import TailText
 from hermitty.adapters.acp.terminals import Exit, exit_of
 from hermitty.errors import HermittyError
 from hermitty.runtime.api import Runtime
 
-Way = Literal["display", "client", "text"]
-
-# Output that a slow client has not taken yet; older output is dropped, and the text says so.
-_WAITING_BYTES = 1024 * 1024
-_FOR_EVER_S = 1e9
-
-
-@dataclass(frozen=True, slots=True)
-class Reported:
-    """What became of a command: how it ended, and what a model should read of its output."""
-
-    way: Way | Literal["draft"]
-    exit: Exit
-    text: str
-    truncated: bool = False
+__all__ = ["CommandReporter", "Reported", "Way", "way_for"]
 
 
 def way_for(capabilities: ClientCapabilities | None, *, client_runs: bool = True) -> Way:
@@ -77,9 +70,8 @@ class CommandReporter:
         tool_call_id: str | None = None,
     ) -> Reported:
         """Run a line of the shell, or a program with its arguments, to its end. Cancelling kills it."""
-        line = command if isinstance(command, str) else shlex.join(command)
-        call_id = tool_call_id or f"call_{secrets.token_hex(8)}"
-        call = _Call(self._client, session_id, call_id, title or line, {"command": command, "cwd": cwd})
+        raw_input = {"command": command, "cwd": cwd}
+        call = _Call(self._client, session_id, tool_call_id or new_call_id(), title or line_of(command), raw_input)
         try:
             match self.way:
                 case "display":
@@ -96,22 +88,16 @@ class CommandReporter:
             raise
 
     async def _displayed(self, call: "_Call", session_id: str, command: str | Sequence[str], cwd: str) -> Reported:
-        terminal_id = f"term_{secrets.token_hex(16)}"
+        terminal_id = new_terminal_id()
         await call.begin(
             content=[tool_terminal_ref(terminal_id)], meta={"terminal_info": {"terminal_id": terminal_id, "cwd": cwd}}
         )
-        feed = _Feed(call, terminal_id)
+        kept = _Kept(call, terminal_id)
+        feed = Feed(kept.take, kept.send)
         try:
-            result = await self._runtime.run(
-                command,
-                cwd=cwd,
-                session=session_id,
-                provider="pipe",
-                wait_s=_FOR_EVER_S,
-                on_output=feed.output,
-                merged=True,
-            )
+            result = await run_to_its_end(self._runtime, command, cwd=cwd, session_id=session_id, on_output=feed.output)
         finally:
+            kept.finish()
             await feed.close()
         ended = exit_of(result)
         told = {"terminal_id": terminal_id, "exit_code": ended.code, "signal": ended.signal}
@@ -136,9 +122,7 @@ class CommandReporter:
 
     async def _told(self, call: "_Call", session_id: str, command: str | Sequence[str], cwd: str) -> Reported:
         await call.begin()
-        result = await self._runtime.run(
-            command, cwd=cwd, session=session_id, provider="pipe", wait_s=_FOR_EVER_S, merged=True
-        )
+        result = await run_to_its_end(self._runtime, command, cwd=cwd, session_id=session_id)
         ended = exit_of(result)
         await call.change(status=_status(ended), content=[tool_content(text_block(result.text))])
         return Reported("text", ended, result.text, result.truncated)
@@ -192,45 +176,31 @@ class _Call:
         )
 
 
-class _Feed:
-    """Sends output as fast as the client takes it, in order, in as few messages as that needs."""
+class _Kept:
+    """Output that is still to be sent, as text."""
 
     def __init__(self, call: _Call, terminal_id: str) -> None:
         self._call = call
         self._terminal_id = terminal_id
         self._decoder = codecs.getincrementaldecoder("utf-8")("replace")
-        self._waiting = TailText(_WAITING_BYTES)
-        self._more = asyncio.Event()
-        self._is_over = False
-        self._task = asyncio.get_running_loop().create_task(self._send())
+        self._waiting = TailText(WAITING_BYTES)
 
-    def output(self, stream: object, data: bytes) -> None:
-        """Take output."""
+    def take(self, data: bytes) -> None:
         self._waiting.append(self._decoder.decode(data))
-        self._more.set()
 
-    async def close(self) -> None:
-        """Send the rest."""
+    def finish(self) -> None:
+        """Nothing more comes: half a character stays half."""
         self._waiting.append(self._decoder.decode(b"", final=True))
-        self._is_over = True
-        self._more.set()
-        await self._task
 
-    async def _send(self) -> None:
+    async def send(self) -> None:
         while True:
-            await self._more.wait()
-            self._more.clear()
-            waiting, self._waiting = self._waiting, TailText(_WAITING_BYTES)
+            waiting, self._waiting = self._waiting, TailText(WAITING_BYTES)
             text = waiting.text()
             if waiting.is_truncated:
                 text = f"\n[{waiting.total_bytes - len(text.encode())} bytes came too fast to be shown]\n{text}"
-            if text:
-                told = {"terminal_id": self._terminal_id, "data": text}
-                await self._call.change(meta={"terminal_output": told})
-            elif self._is_over:
+            if not text:
                 return
-            if self._is_over:
-                self._more.set()
+            await self._call.change(meta={"terminal_output": {"terminal_id": self._terminal_id, "data": text}})
 
 
 def _status(ended: Exit) -> Literal["completed", "failed"]:

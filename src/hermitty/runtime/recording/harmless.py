@@ -9,10 +9,11 @@ terminal understands them in another way than we do. Pure; the same however the 
 import re
 from typing import Final
 
-# What makes a terminal usual again: screen, colours, cursor, margins, modes and charsets.
+# What makes a terminal usual again: screen, colours, cursor, margins, modes and charsets. The cursor stays where it is:
+# leaving the other screen and the origin mode would move it.
 USUAL: Final = (
-    "\x1b[?2026;1049l\x1b[m\x1b]8;;\x07\x1b[?25h\x1b[?7h\x1b[?5;6;69l\x1b[4;20l\x1b(B\x1b)B\x0f"
-    "\x1b7\x1b[r\x1b8\x1b[ q\x1b]104\x07\x1b]110\x07\x1b]111\x07\x1b]112\x07"
+    "\x1b[?2026l\x1b7\x1b[?1049l\x1b[m\x1b]8;;\x07\x1b[?25h\x1b[?7h\x1b[?5l\x1b[4;20l\x1b(B\x1b)B\x0f"
+    "\x1b7\x1b[?6;69l\x1b[r\x1b8\x1b[ q\x1b]104\x07\x1b]110\x07\x1b]111\x07\x1b]112\x07"
 )
 # A fresh screen; the full reset of a terminal would take what it shows above along.
 _CLEARED: Final = f"{USUAL}\x1b[H\x1b[2J\x1b[3g\x1b[?5W"
