@@ -21,7 +21,6 @@ from bench.serving import (
     http_request,
     resident_bytes,
 )
-from hermitty.engine.resting import REST_AFTER_S
 
 _MS = 1000.0
 _KB = 1000.0
@@ -32,8 +31,6 @@ _HISTORY_BYTES = 2_000_000
 _PRINTED_BYTES = 5_000_000
 # The first few take memory that imports have left free. Only what comes after them is growth.
 _FIRST_TERMINALS = 4
-# Longer than screens take to rest.
-_REST_S = 2 * REST_AFTER_S
 # As many are opened at a time.
 _AT_A_TIME = 16
 
@@ -151,9 +148,8 @@ async def _open(server: Server, name: str, amount: int) -> list[str]:
 
 
 async def measure_memory(plan: Plan) -> list[Measurement]:
-    """Measure what a terminal takes that has printed 5 MB, with its screen: at once, and when nothing has happened."""
+    """Measure what a terminal takes that has printed 5 MB, with its screen."""
     grown: dict[str, float] = {}
-    at_once: dict[str, float] = {}
     async with contextlib.AsyncExitStack() as stack:
         directory = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="bench-memory-")))
         flood = Flood(directory / "flood", _PRINTED_BYTES)
@@ -162,14 +158,10 @@ async def measure_memory(plan: Plan) -> list[Measurement]:
                 continue  # it keeps nothing
             async with start() as server, Viewers() as viewers:
                 await _print_in(server, viewers, flood, "first", _FIRST_TERMINALS)
-                await asyncio.sleep(_REST_S)
                 before = server.memory_bytes()
                 await _print_in(server, viewers, flood, "other", plan.printing_terminals)
-                printed = server.memory_bytes()
-                await asyncio.sleep(_REST_S)
                 after = server.memory_bytes()
-            if before is not None and printed is not None and after is not None:
-                at_once[name] = (printed - before) / plan.printing_terminals / _MB
+            if before is not None and after is not None:
                 grown[name] = (after - before) / plan.printing_terminals / _MB
     if "hermitty" not in grown:
         say("bench: memory_per_printing_terminal is left out: the system does not tell")
@@ -181,7 +173,7 @@ async def measure_memory(plan: Plan) -> list[Measurement]:
             "MB",
             peers=grown,
             target=at_most(1.5),
-            details={"terminals": plan.printing_terminals, "bytes": flood.expected, "at_once": at_once["hermitty"]},
+            details={"terminals": plan.printing_terminals, "bytes": flood.expected},
         )
     ]
 

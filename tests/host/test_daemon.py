@@ -100,7 +100,7 @@ async def test_strangers_who_make_no_sense_are_disconnected_and_nobody_else(host
         (b"\0\0\0\0",),
         (struct.pack("!I", MAX_FRAME + 1),),
         (b"\0\0\0\x02\x01{",),
-        (os.urandom(4096),),
+        (b"\xff" + os.urandom(4095),),
         (m.Status(1),),
         (m.Write(1, 1, 0, b"x"),),
         (OBSERVER, OBSERVER),

@@ -1,9 +1,7 @@
 """A lazy screen shows what one shows that is drawn at once, whatever comes and however it is cut."""
 
 import re
-import resource
 from itertools import pairwise
-from pathlib import Path
 
 import pytest
 from hypothesis import given, settings
@@ -68,17 +66,13 @@ def agree(lazy: LazyScreen, eager: GhosttyScreen) -> None:
 
 
 @settings(deadline=None, max_examples=150, derandomize=True)
-@given(_PIECES, st.lists(st.integers(0, 40_000), max_size=6), st.integers(0, 3), st.integers(0, 3))
-def test_it_shows_the_same_as_a_screen_drawn_at_once(
-    pieces: list[bytes], cuts: list[int], look_every: int, rest_every: int
-) -> None:
+@given(_PIECES, st.lists(st.integers(0, 40_000), max_size=6), st.integers(0, 3))
+def test_it_shows_the_same_as_a_screen_drawn_at_once(pieces: list[bytes], cuts: list[int], look_every: int) -> None:
     data = b"".join(pieces)
     lazy, eager = LazyScreen(GhosttyScreen(WIDE)), GhosttyScreen(WIDE)
     edges = [0, *sorted(min(at, len(data)) for at in cuts), len(data)]
     for turn, (start, end) in enumerate(pairwise(edges)):
         assert lazy.feed(data[start:end]) == eager.feed(data[start:end])
-        if rest_every and turn % rest_every == 0:
-            lazy.rest()
         if look_every and turn % look_every == 0:
             agree(lazy, eager)
     agree(lazy, eager)
@@ -218,51 +212,9 @@ def test_the_colours_behind_are_those_of_all_that_was_printed(data: bytes) -> No
         screen.close()
 
 
-def test_a_resting_screen_takes_little_and_tells_the_same() -> None:
-    lazy, eager = LazyScreen(GhosttyScreen(WIDE)), GhosttyScreen(WIDE)
-    for screen in (lazy, eager):
-        screen.feed(b"\x1b]0;a title\x07\x1b[?2004h\x1b[?1h" + flood(400, b"\x1b[31m", b"\r\n") + b"\x1b[4")
-    lazy.rest()
-    lazy.rest()
-    asked = (lazy.size, lazy.title, lazy.alternate, lazy.bracketed_paste, lazy.application_cursor_keys)
-    assert asked == (WIDE, "a title", False, True, True)
-    restored = GhosttyScreen.restore(lazy.snapshot())
-    agree(LazyScreen(restored), eager)
-    restored.close()
-    for screen in (lazy, eager):
-        screen.feed(b"4mgreen")
-    agree(lazy, eager)
-    lazy.rest()
-    assert lazy.resize(Size(80, 24)) == eager.resize(Size(80, 24))
-    agree(lazy, eager)
-    lazy.rest()
-    for each in (lazy, eager):
-        each.close()
-
-
-@pytest.mark.skipif(not Path("/proc/self/statm").exists(), reason="the system does not tell how much memory is used")
-def test_resting_screens_give_their_memory_back() -> None:
-    def resident() -> int:
-        return int(Path("/proc/self/statm").read_text().split()[1]) * resource.getpagesize()
-
-    screens = [LazyScreen(GhosttyScreen(Size(120, 30))) for _ in range(40)]
-    before = resident()
-    for screen in screens:
-        screen.feed(flood(2000, b"", b" and so on, and so on, and so on, and so on\r\n"))
-        screen.text()
-    awake = resident() - before
-    for screen in screens:
-        screen.rest()
-    resting = resident() - before
-    assert resting < awake / 3
-    for screen in screens:
-        screen.close()
-
-
 def test_a_closed_lazy_screen_says_so() -> None:
     screen = LazyScreen(GhosttyScreen(WIDE))
     screen.feed(b"held but never drawn\r\n" * 20)
-    screen.rest()
     screen.close()
     screen.close()
     for ask in (screen.text, screen.snapshot, lambda: screen.feed(b"x"), lambda: screen.feed(b"x" * 100)):

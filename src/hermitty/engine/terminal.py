@@ -21,7 +21,6 @@ from hermitty.engine.keeping import KEEP_EVERY, keep_screen, keep_state
 from hermitty.engine.observer import NoObserver, Observer
 from hermitty.engine.prompt import PROMPT_TIMEOUT_S, SENTINEL_LOOK_S, Prompt
 from hermitty.engine.pulse import Pulse
-from hermitty.engine.resting import Resting
 from hermitty.engine.viewing import Viewing
 from hermitty.engine.waiting import judge
 from hermitty.errors import InvalidCommand, TerminalBusy, TerminalClosed, TerminalPaused
@@ -106,7 +105,6 @@ class Terminal:
         self._answers = Answers(self)
         self._environment_told = Pulse()
         self.viewing = Viewing(self)
-        self._resting = Resting(self)
         self.replay: Replay | None = None  # of output that another process has seen before
         self.exit_status: ExitStatus | None = None  # of its shell, once it has ended
         self._kept_at = 0  # the offset at which screen and state were kept last
@@ -125,7 +123,6 @@ class Terminal:
             self.take(data)
         if self.pty.is_durable and self.log.end - self._kept_at >= KEEP_EVERY:
             self.keep()
-        self._resting.notice()
         self.viewing.tell()
 
     def take(self, data: bytes) -> None:
@@ -152,7 +149,6 @@ class Terminal:
         if self.pty.is_durable and self.is_open and self.replay is None and not self.viewing.is_awaiting:
             self._kept_at = self.log.end
             keep_screen(self)
-            self._resting.notice()
 
     def resume(self, command: Command, kept: dict[str, Any], limit: tuple[float, float] | None) -> None:
         """Go on with a command that another process began."""
@@ -544,7 +540,6 @@ class Terminal:
 
     async def _free(self) -> None:
         self.viewing.close()
-        self._resting.close()
         await self.pty.close()
         self.screen.close()
         self.observer.closed(self)

@@ -150,9 +150,6 @@ class GhosttyScreen:
         """Write the whole state, history included, for `restore` of the same version."""
         return self._terminal.snapshot()
 
-    def rest(self) -> None:
-        """Change nothing: everything is always at hand."""
-
     def close(self) -> None:
         """Free the memory. Closing twice is fine."""
         self._terminal.close()

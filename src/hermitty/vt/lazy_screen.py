@@ -4,15 +4,11 @@ Most output is plain: characters, line ends and colours. The terminal owes nothi
 flood nobody ever sees more than the end. So plain output is held, and drawn as soon as somebody asks for what it shows,
 or as anything else comes. Of a flood that is longer than what is held, those lines are left out that so many others
 follow that neither the screen nor its history would have them any more; only their last colours matter.
-
-The emulator takes most of a megabyte for a screen with history. One that rests is a snapshot of a tenth of that.
 """
 
 import re
 from collections import deque
-from dataclasses import dataclass
 
-from hermitty.errors import HostUnavailable
 from hermitty.model import Size
 from hermitty.vt.ghostty import SCROLLBACK_BYTES, GhosttyScreen
 from hermitty.vt.screen import Cursor, Run
@@ -56,24 +52,11 @@ def most_rows(size: Size) -> int:
     return size.rows + 3 * SCROLLBACK_BYTES // (16 * size.cols)
 
 
-@dataclass(frozen=True, slots=True)
-class _Resting:
-    """A screen that was put away, and what is often asked of it."""
-
-    snapshot: bytes
-    size: Size
-    alternate: bool
-    title: str
-    bracketed_paste: bool
-    application_cursor_keys: bool
-
-
 class LazyScreen:
     """A Screen by Ghostty that shows the same as one that is drawn at once; their histories may begin differently."""
 
     def __init__(self, screen: GhosttyScreen) -> None:
-        self._screen = screen
-        self._resting: _Resting | None = None
+        self._real = screen
         self._held: deque[bytes] = deque()
         self._held_bytes = 0
         self._cut = b""  # colours that came in part; they go behind what is held
@@ -97,25 +80,16 @@ class LazyScreen:
                 self._draw()
         return b""
 
-    @property
-    def _real(self) -> GhosttyScreen:
-        """The screen itself, awake."""
-        if self._resting is not None:
-            self._screen = GhosttyScreen.restore(self._resting.snapshot)
-            self._resting = None
-        return self._screen
-
     def _draw(self) -> GhosttyScreen:
         """Draw what is held; return the screen that shows everything."""
-        real = self._real
         if self._held:
             if self._held_bytes > _WORTH_LEAVING_OUT:
                 self._leave_out()
-            real.feed(b"".join((*self._held, self._cut)))
+            self._real.feed(b"".join((*self._held, self._cut)))
             self._held.clear()
             self._held_bytes = 0
             self._cut = b""
-        return real
+        return self._real
 
     def _leave_out(self) -> None:
         """Let go of the oldest lines that are held, as far as enough others follow them."""
@@ -136,56 +110,32 @@ class LazyScreen:
         """Change the size, reflowing the primary screen; return the report that the program asked for."""
         return self._draw().resize(size)
 
-    def rest(self) -> None:
-        """Take little memory until more output comes, or somebody looks."""
-        if self._resting is not None:
-            return
-        real = self._draw()
-        if real.history_rows == 0:
-            return  # it takes little as it is
-        try:
-            self._resting = _Resting(
-                real.snapshot(),
-                real.size,
-                real.alternate,
-                real.title,
-                real.bracketed_paste,
-                real.application_cursor_keys,
-            )
-        except HostUnavailable:
-            return  # the emulator cannot write what noise has led to
-        real.close()
-
     # Plain output changes none of these.
-
-    @property
-    def _facts(self) -> GhosttyScreen | _Resting:
-        return self._resting or self._screen
 
     @property
     def size(self) -> Size:
         """Columns and rows."""
-        return self._facts.size
+        return self._real.size
 
     @property
     def alternate(self) -> bool:
         """Whether a full-screen program shows the alternate screen."""
-        return self._facts.alternate
+        return self._real.alternate
 
     @property
     def title(self) -> str:
         """The title the program set, without control characters."""
-        return self._facts.title
+        return self._real.title
 
     @property
     def bracketed_paste(self) -> bool:
         """Whether pastes have to be marked as such."""
-        return self._facts.bracketed_paste
+        return self._real.bracketed_paste
 
     @property
     def application_cursor_keys(self) -> bool:
         """Whether arrow keys send SS3 sequences instead of CSI ones."""
-        return self._facts.application_cursor_keys
+        return self._real.application_cursor_keys
 
     # Output shows in these.
 
@@ -212,11 +162,10 @@ class LazyScreen:
 
     def snapshot(self) -> bytes:
         """Write the whole state, history included, for `restore` of the same version."""
-        return self._draw().snapshot() if self._resting is None else self._resting.snapshot
+        return self._draw().snapshot()
 
     def close(self) -> None:
         """Free the memory. Closing twice is fine."""
         self._held.clear()
         self._cut = b""
-        self._resting = None
-        self._screen.close()
+        self._real.close()

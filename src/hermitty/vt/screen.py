@@ -153,10 +153,6 @@ class Screen(Protocol):
         """Write the whole state, history included, for the same version of the same emulator to restore."""
         ...
 
-    def rest(self) -> None:
-        """Take as little memory as possible until more output comes, or somebody looks."""
-        ...
-
     def close(self) -> None:
         """Free the memory. Closing twice is fine."""
         ...
