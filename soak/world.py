@@ -10,7 +10,7 @@ import io
 import json
 import random
 import shlex
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -20,7 +20,7 @@ import aiohttp
 from hermitty.client.runtime import RemoteRuntime
 from hermitty.client.terminal import RemoteTerminal
 from hermitty.errors import OutcomeUnknown
-from hermitty.model import CommandResult, new_command_id
+from hermitty.model import CommandResult, State, new_command_id
 from soak.census import is_alive, started_at
 from soak.ledger import Ledger
 from soak.plan import Plan
@@ -67,6 +67,11 @@ class Told:
     def json(self) -> Any:
         """Read it as JSON."""
         return json.loads(self.body)
+
+
+def was_never_typed(state: str, warnings: Sequence[str]) -> bool:
+    """Tell whether a server says of a command that the one before it was killed just before it typed the line."""
+    return state == State.LOST and any("did not run" in warning for warning in warnings)
 
 
 class Hand:
@@ -123,8 +128,7 @@ class Hand:
         except OutcomeUnknown:
             self.unknown(mark, line)
             return None
-        self.book(mark, line)
-        return result
+        return self._told(mark, line, result)
 
     async def run_in(self, terminal: str, script: str, *arguments: object, **how: Any) -> CommandResult | None:
         """Run a script in a terminal; None when nobody knows what became of it."""
@@ -135,6 +139,12 @@ class Hand:
         except OutcomeUnknown:
             self.unknown(mark, line)
             return None
+        return self._told(mark, line, result)
+
+    def _told(self, mark: Mark, line: str, result: CommandResult) -> CommandResult | None:
+        if was_never_typed(result.state, result.warnings):
+            self.unknown(mark, line)
+            return None
         self.book(mark, line)
         return result
 
@@ -143,7 +153,7 @@ class Hand:
         self._booked.append(Booked(f"{self.name}: {line}", mark, is_known))
 
     def unknown(self, mark: Mark, line: str) -> None:
-        """Note a command that the server does not know after a kill. It must not have run."""
+        """Note a command that the server does not know after a kill, or says that it never ran. It must not have."""
         self.ledger.note("commands that a kill met before they began")
         self.book(mark, line, is_known=False)
 

@@ -6,7 +6,7 @@ from hermitty.errors import ApprovalTimeout, OutcomeUnknown
 from hermitty.model import CommandResult, State
 from hermitty.runtime.api import Answer
 from soak.lines import Numbered
-from soak.world import LONG_S, Hand
+from soak.world import LONG_S, Hand, was_never_typed
 
 _SIGNALS = {"TERM": 15, "KILL": 9, "SEGV": 11, "USR1": 10, "ABRT": 6, "PIPE": 13}
 
@@ -90,6 +90,9 @@ async def send_again(hand: Hand) -> None:
             hand.ledger.problem("lost_commands", f"{hand.name}: {line}: {told.status} {told.body!r}")
             return
         result = await settled(hand, mark.command_id, told.json())
+        if was_never_typed(result["state"], result["warnings"]):
+            hand.unknown(mark, line)
+            return
         hand.ledger.compare_code(hand.name, ("done", code), (result["state"], result["exit_code"]))
         hand.ledger.compare_bytes(f"{hand.name}: text", lines.text().encode(), result["text"].encode())
     hand.book(mark, line)

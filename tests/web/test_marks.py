@@ -55,7 +55,9 @@ async def test_a_reload_keeps_the_marks_of_what_is_still_there(person: Person) -
     await jump(person, "ArrowDown", LINES[2])
     assert (await copied(person)).split() == [str(number) for number in range(41, 61)]
     await person.runs("echo more")
-    await person.sees("^more$")
+    await person.prompt_after("echo more")
+    # What the page says of a command that runs would come after what it says of the jump.
+    await expect(person.page.locator(".terminal-head .status.running")).to_have_count(0, timeout=PATIENCE_MS)
     await jump(person, "ArrowUp", "echo more")
     await jump(person, "ArrowUp", LINES[2])
 
