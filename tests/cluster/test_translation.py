@@ -14,6 +14,7 @@ from hermitty.cluster.room import no_room
 from hermitty.cluster.status import NodeStatus, ShownState, Since, count_states, known_capacity, shown_state
 from hermitty.errors import InvalidRequest
 from hermitty.host.base import FoundPty, PipeSpec, PtySpec, TtyState, Waiting
+from hermitty.host.translation import found_pty, tty_state
 from hermitty.model import ExitStatus, Size, TerminalId
 from hermitty.sandbox.spec import Confinement, Effective, Mode
 from hermitty.wire.nodelink import messages as m
@@ -86,7 +87,7 @@ STATUSES = st.none() | st.builds(ExitStatus, st.none() | st.integers(0, 255), st
 def test_what_was_found_is_told_as_it_is(found: FoundPty) -> None:
     answer = sent(m.FoundList(1, (tr.found_item(found),)))
 
-    assert [tr.found_pty(each) for each in answer.terminals] == [found]
+    assert [found_pty(each) for each in answer.terminals] == [found]
 
 
 @given(
@@ -101,14 +102,14 @@ def test_what_was_found_is_told_as_it_is(found: FoundPty) -> None:
     )
 )
 def test_what_a_kernel_knows_is_told_as_it_is(state: TtyState) -> None:
-    assert tr.tty_state(sent(tr.state_message(1, state))) == state
+    assert tty_state(sent(tr.state_message(1, state))) == state
 
 
 def test_a_word_of_a_later_version_is_unknown() -> None:
     told = tr.state_message(1, TtyState())
     later = m.State(1, "MEDITATING", *(getattr(told, name) for name in told.__slots__[2:]))
 
-    assert tr.tty_state(later).waiting is Waiting.UNKNOWN
+    assert tty_state(later).waiting is Waiting.UNKNOWN
 
 
 def test_what_is_enforced_is_told_as_it_is() -> None:

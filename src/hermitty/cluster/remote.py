@@ -20,6 +20,7 @@ from hermitty.cluster.remote_process import RemoteProcess
 from hermitty.cluster.remote_pty import RemotePty
 from hermitty.errors import HermittyError, HostUnavailable, InvalidDirectory, InvalidRequest
 from hermitty.host.base import FoundPty, Host, HostedPty, PipeSpec, ProcessSink, PtySpec, Sink
+from hermitty.host.translation import found_pty
 from hermitty.model import TerminalId
 from hermitty.wire.nodelink import messages as m
 
@@ -181,9 +182,7 @@ class RemoteHost:
 
     async def found(self) -> list[FoundPty]:
         """Return what nobody uses, and is not about to be closed."""
-        found = await self._ask(
-            m.Found, m.FoundList, lambda answer: [translation.found_pty(each) for each in answer.terminals]
-        )
+        found = await self._ask(m.Found, m.FoundList, lambda answer: [found_pty(each) for each in answer.terminals])
         unused = self._held.unused(each.terminal for each in found)
         free = [each for each in found if each.terminal in unused]
         self._starts = {each.terminal: each.start for each in free}

@@ -18,6 +18,7 @@ from hermitty.cluster.link import NodeLink
 from hermitty.cluster.outbox import Entry, Outbox
 from hermitty.errors import HermittyError, InputOverflow
 from hermitty.host.base import Sink, TtyState
+from hermitty.host.translation import tty_state
 from hermitty.model import ExitStatus, Size, TerminalId
 from hermitty.pty.write_queue import INPUT_LIMIT
 from hermitty.vt.byte_log import ByteLog
@@ -269,7 +270,7 @@ class RemotePty:
         if self._is_closed or link is None or not self._outbox.is_open:
             return TtyState()
         with contextlib.suppress(HermittyError):
-            return await link.ask(lambda number: m.Inspect(number, self.handle), m.State, translation.tty_state)
+            return await link.ask(lambda number: m.Inspect(number, self.handle), m.State, tty_state)
         return TtyState()
 
     async def signal_foreground(self, number: int, *, unless: Collection[int] = ()) -> int | None:

@@ -3,8 +3,8 @@
 import json
 
 from hermitty.errors import InvalidRequest
-from hermitty.host.base import FoundPty, PipeSpec, PtySpec, TtyState, Waiting
-from hermitty.model import ExitStatus, Size, TerminalId
+from hermitty.host.base import FoundPty, PipeSpec, PtySpec, TtyState
+from hermitty.model import Size, TerminalId
 from hermitty.sandbox.spec import Confinement, Effective
 from hermitty.wire.nodelink import messages as m
 
@@ -80,21 +80,6 @@ def found_item(found: FoundPty) -> m.FoundItem:
     )
 
 
-def found_pty(item: m.FoundItem) -> FoundPty:
-    """Return a PTY that nobody uses, as the agent told it."""
-    return FoundPty(
-        terminal=TerminalId(item.terminal),
-        pid=item.pid,
-        directory=item.directory,
-        size=Size(item.cols, item.rows),
-        start=item.start,
-        end=item.end,
-        writes=item.writes,
-        answered=item.answered,
-        exit_status=ExitStatus(item.exit_code, item.exit_signal) if item.ended else None,
-    )
-
-
 def state_message(number: int, state: TtyState) -> m.State:
     """Return what the kernel knows of a terminal, for the gateway."""
     return m.State(
@@ -105,18 +90,6 @@ def state_message(number: int, state: TtyState) -> m.State:
         state.echo,
         state.canonical,
         state.cwd,
-    )
-
-
-def tty_state(told: m.State) -> TtyState:
-    """Return what the kernel knows of a terminal, as the agent told it. A word of a later version is unknown."""
-    return TtyState(
-        waiting=Waiting.__members__.get(told.waiting, Waiting.UNKNOWN),
-        shell_in_front=told.shell_in_front,
-        shell_replaced=told.shell_replaced,
-        echo=told.echo,
-        canonical=told.canonical,
-        cwd=told.cwd,
     )
 
 

@@ -17,7 +17,8 @@ from hermitty.host.client_pty import ClientPty
 from hermitty.host.link import Link
 from hermitty.host.local import LocalHost, LocalProcess
 from hermitty.host.private_files import private_path, read_private, write_private
-from hermitty.model import ExitStatus, Size, TerminalId
+from hermitty.host.translation import found_pty
+from hermitty.model import ExitStatus, TerminalId
 from hermitty.sandbox.spec import SHELL_DIRECTORY
 from hermitty.wire.hostlink import messages as m
 
@@ -108,7 +109,7 @@ class HostClient:
 
     async def found(self) -> list[FoundPty]:
         """Return what nobody uses."""
-        return await self.link.ask(m.Found, m.FoundList, lambda answer: [_found(each) for each in answer.terminals])
+        return await self.link.ask(m.Found, m.FoundList, lambda answer: [found_pty(each) for each in answer.terminals])
 
     async def read_file(self, found: FoundPty, name: str) -> bytes | None:
         """Read a file of the private directory of a PTY that was found."""
@@ -232,17 +233,3 @@ async def _waited(asked: "asyncio.Future[T]", undo: Callable[[T], None]) -> T:
         if not asked.cancelled() and asked.exception() is None:
             undo(asked.result())
         raise
-
-
-def _found(item: m.FoundItem) -> FoundPty:
-    return FoundPty(
-        terminal=TerminalId(item.terminal),
-        pid=item.pid,
-        directory=item.directory,
-        size=Size(item.cols, item.rows),
-        start=item.start,
-        end=item.end,
-        writes=item.writes,
-        answered=item.answered,
-        exit_status=ExitStatus(item.exit_code, item.exit_signal) if item.ended else None,
-    )

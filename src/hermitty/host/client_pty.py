@@ -18,6 +18,7 @@ from hermitty.host.base import Sink, TtyState, Waiting
 from hermitty.host.link import Link
 from hermitty.host.private_files import private_path, read_private, write_private
 from hermitty.host.ring import RING_FILE, Geometry, RingLog
+from hermitty.host.translation import tty_state
 from hermitty.model import ExitStatus, Size, TerminalId
 from hermitty.pty import processes
 from hermitty.pty.posix import READ_TURN
@@ -214,7 +215,7 @@ class ClientPty:
         if self._is_closed:
             return TtyState()
         with contextlib.suppress(HermittyError):
-            state = await self._link.ask(lambda number: m.Inspect(number, self.handle), m.State, _state)
+            state = await self._link.ask(lambda number: m.Inspect(number, self.handle), m.State, tty_state)
             # What the sink has not been told yet may be the end of the command that seems to wait.
             is_behind = self.log.end < self._available
             return replace(state, waiting=Waiting.NO) if is_behind and state.waiting in _WAITS else state
@@ -251,14 +252,3 @@ class ClientPty:
             return await self._link.ask(request, m.Number, lambda answer: answer.value)
         except HermittyError:
             return None  # it ended meanwhile
-
-
-def _state(told: m.State) -> TtyState:
-    return TtyState(
-        waiting=Waiting.__members__.get(told.waiting, Waiting.UNKNOWN),
-        shell_in_front=told.shell_in_front,
-        shell_replaced=told.shell_replaced,
-        echo=told.echo,
-        canonical=told.canonical,
-        cwd=told.cwd,
-    )
