@@ -1,7 +1,6 @@
 """The one door to terminals and commands, for the library and everything built on it."""
 
 import asyncio
-import contextlib
 import os
 import time
 from collections.abc import AsyncIterator, Callable, Coroutine, Mapping, Sequence
@@ -15,7 +14,7 @@ from hermitty.engine.host_opener import HostOpener
 from hermitty.engine.interact import Answer
 from hermitty.engine.registry import Registry, TerminalInfo
 from hermitty.engine.terminal import Terminal
-from hermitty.errors import HermittyError, InvalidRequest, SessionNotFound
+from hermitty.errors import InvalidRequest, SessionNotFound
 from hermitty.events import CommandSilent, CommandWaits, Event, Source, TerminalEnded, TerminalOpened
 from hermitty.host.base import Host, Stream
 from hermitty.model import CommandResult, NeedsInput, ProviderName, Size
@@ -104,7 +103,9 @@ class Runtime:
         )
         # Only where people watch.
         self._prompts = PromptWatch(self._tell_prompt) if survival is not None else None
-        self._resumed: set[asyncio.Task[None]] = set()  # requests that an earlier process could not finish
+        self._looked_after: set[asyncio.Task[None]] = set()
+        # Requests that an earlier process could not finish, by the ids of their commands.
+        self.resumed: dict[str, tuple[RunRequest, asyncio.Task[CommandResult]]] = {}
         if recordings is not None:
             self.subscribe(recordings.on_event)
         self._runner = Runner(
@@ -481,7 +482,7 @@ class Runtime:
                     entry_of_result(result, started_at=time.time() - result.duration_s, cwd=result.cwd)
                 )
             for pending in self._survival.questions.left():
-                self._look_after(self._ask_again(pending))
+                self._go_on_with(pending)
         return count
 
     async def _adopt_terminals(self) -> int:
@@ -495,9 +496,22 @@ class Runtime:
     def _look_after(self, work: Coroutine[Any, Any, None]) -> asyncio.Task[None]:
         """Do something in a task that ends with the runtime."""
         task = asyncio.get_running_loop().create_task(work)
-        self._resumed.add(task)
-        task.add_done_callback(self._resumed.discard)
+        self._looked_after.add(task)
+        task.add_done_callback(self._looked_after.discard)
         return task
+
+    def _go_on_with(self, pending: "PendingQuestion") -> None:
+        """Ask a question again in a task that ends with the runtime. Whoever sends the request again finds it here."""
+
+        def over(task: asyncio.Task[CommandResult]) -> None:
+            self.resumed.pop(command_id, None)
+            if not task.cancelled():
+                task.exception()  # no; or the terminal is gone. The audit has it.
+
+        command_id = str(pending.request.command_id)
+        task = asyncio.get_running_loop().create_task(self._ask_again(pending))
+        self.resumed[command_id] = (pending.request, task)
+        task.add_done_callback(over)
 
     async def result(self, command_id: str, wait_s: float | None = 0.0) -> CommandResult:
         """Return the result of a command by its id; wait for its end that long. Raises CommandNotFound."""
@@ -536,13 +550,16 @@ class Runtime:
             await self.recordings.close()
 
     async def _store_the_rest(self) -> None:
-        if self._resumed:
-            await asyncio.wait(self._resumed)
+        if tasks := self._own_tasks():
+            await asyncio.wait(tasks)
         self._noted.close()
         await self._history.aclose()
         if self._survival is not None:
             self._commands.forget_kept()
             self._survival.close()
+
+    def _own_tasks(self) -> list[asyncio.Task[Any]]:
+        return [*self._looked_after, *(task for _, task in self.resumed.values())]
 
     def _start_closing(self) -> None:
         if self._closed:
@@ -550,16 +567,14 @@ class Runtime:
         self._closed = True
         self._silence.close()
         self._permits.close()
-        for task in self._resumed:
+        for task in self._own_tasks():
             task.cancel()
 
-    async def _ask_again(self, pending: "PendingQuestion") -> None:
-        """Ask a question once more that an earlier process asked, and go on with the answer. Nobody waits for it."""
-        with contextlib.suppress(HermittyError):  # no; or the terminal is gone. The audit has it.
-            if pending.terminal is not None:
-                await self._runner.run_in(self.terminal(pending.terminal), pending.request)
-            else:
-                await self._runner.run(pending.request)
+    async def _ask_again(self, pending: "PendingQuestion") -> CommandResult:
+        """Ask a question once more that an earlier process asked, and go on with the answer."""
+        if pending.terminal is not None:
+            return await self._runner.run_in(self.terminal(pending.terminal), pending.request)
+        return await self._runner.run(pending.request)
 
     def _publish(self, event: Event) -> None:
         if self.recordings is not None and isinstance(event, TerminalOpened):

@@ -47,6 +47,7 @@ class Wanted:
 class _Run:
     wanted: Wanted
     task: asyncio.Task[CommandResult]
+    is_resumed: bool = False  # begun by a server before this one
     stopped: State | None = None  # before it had started
     size: int = 0
 
@@ -60,6 +61,9 @@ class Runs:
         self._others: set[asyncio.Task[Any]] = set()
         self._size = 0
         self._closing: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+        for command_id, (request, task) in runtime.resumed.items():
+            command = request.command if isinstance(request.command, str) else tuple(request.command)
+            self._add(command_id, _Run(Wanted(command, session=request.session), task, is_resumed=True))
 
     async def run(
         self,
@@ -76,8 +80,8 @@ class Runs:
                 await self._wait(run.task, None)
             return await self.look(command_id, wait_s)
         chosen = command_id or new_command_id()
-        run = self._runs[chosen] = _Run(wanted, asyncio.get_running_loop().create_task(work(chosen)))
-        run.task.add_done_callback(lambda task: self._ended(chosen, run))
+        run = _Run(wanted, asyncio.get_running_loop().create_task(work(chosen)))
+        self._add(chosen, run)
         await self._wait(run.task, None)
         return run.task.result() if run.task.done() and not run.task.cancelled() else await self.look(chosen)
 
@@ -184,7 +188,7 @@ class Runs:
         """Tell whether a command with this id runs or ran, here or in a server before this one."""
         run = self._runs.get(command_id)
         if run is not None:
-            if run.wanted != wanted:
+            if run.wanted.line.strip() != wanted.line.strip() or not (run.is_resumed or run.wanted == wanted):
                 raise CommandIdTaken(command_id)
             return True
         try:
@@ -195,6 +199,10 @@ class Runs:
         if result.command.strip() != wanted.line.strip():
             raise CommandIdTaken(command_id)
         return True
+
+    def _add(self, command_id: str, run: _Run) -> None:
+        self._runs[command_id] = run
+        run.task.add_done_callback(lambda task: self._ended(command_id, run))
 
     def _find(self, command_id: str) -> "Known | None":
         try:

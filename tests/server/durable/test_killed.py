@@ -9,7 +9,7 @@ from typing import Any
 import aiohttp
 import pytest
 
-from tests.support.kernel import is_alive
+from tests.support.kernel import is_alive, so
 from tests.support.server_process import ServerProcess, call
 from tests.support.shells import PATIENCE_S
 
@@ -122,6 +122,36 @@ async def test_a_question_is_still_asked_after_a_kill_and_its_answer_counts(
         await asyncio.sleep(0.01)
     assert (result["state"], result["exit_code"]) == ("done", 0)
     assert not (work / "build").exists()
+
+
+async def test_a_request_that_is_sent_again_while_its_question_waits_is_one_question_and_one_run(
+    server: ServerProcess, client: aiohttp.ClientSession, work: Path
+) -> None:
+    async def send() -> Any:
+        line = "echo ran >> ran"
+        return await call(client, server, "POST", "/api/run", command=line, cwd=str(work), id=COMMAND)
+
+    async def questions() -> list[Any]:
+        found: list[Any] = (await call(client, server, "GET", "/api/approvals"))["approvals"]
+        return found
+
+    async def asked() -> bool:
+        return bool(await questions())
+
+    asking = asyncio.ensure_future(send())
+    await so(asked)
+    await server.end(signal.SIGKILL)
+    with pytest.raises(aiohttp.ClientError):
+        await asking
+    await server.start()
+    assert (await _result(client, server))["state"] == "running", "it is known, and waits"
+    again = asyncio.ensure_future(send())
+    (question,) = await questions()
+    await call(client, server, "POST", f"/api/approvals/{question['id']}", answer="allow")
+    result = await again
+    assert (result["id"], result["state"], result["exit_code"]) == (COMMAND, "done", 0)
+    assert await questions() == []
+    assert (work / "ran").read_text() == "ran\n"
 
 
 async def _result(client: aiohttp.ClientSession, server: ServerProcess) -> Any:
