@@ -2,6 +2,7 @@
 
 `copy FILE`: goes on with terminal t_1, or opens it with the script in $SCRIPT, and appends its output to FILE. What is
 in the file is acknowledged, so the length of the file tells the next one from where to go on.
+`type FILE`: goes on with t_1 and appends its output to FILE; for each line that is printed it types the next one.
 `write`: opens t_1 with $SCRIPT, and writes numbered lines for ever.
 `pipes`: starts $SCRIPT with pipes, and prints what it prints.
 `hold`: opens t_1 with $SCRIPT, and waits.
@@ -27,8 +28,10 @@ class Copier:
         self.offset = offset
         self.pty: HostedPty | None = None
         self.ended = asyncio.Event()
+        self.news = asyncio.Event()
 
     def on_output(self, data: bytes) -> None:
+        self.news.set()
         assert os.write(self._descriptor, data) == len(data)
         self.offset += len(data)
         assert self.pty is not None
@@ -78,6 +81,17 @@ async def copy(host: Host, path: str) -> None:
     await host.leave()
 
 
+async def type_lines(host: Host, path: str) -> None:
+    descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_APPEND, 0o600)
+    sink = Copier(descriptor, os.fstat(descriptor).st_size)
+    sink.pty = await host.take_over(TERMINAL, sink, since=sink.offset)
+    while True:
+        sink.news.clear()
+        number = sink.pty.writes + 1
+        sink.pty.write(b"%d\n" % number, answers_to=number)
+        await sink.news.wait()
+
+
 async def write(host: Host) -> None:
     sink = Copier(1, 0)
     sink.pty = await open_terminal(host, sink)
@@ -105,7 +119,8 @@ async def hold(host: Host) -> None:
 
 async def main() -> None:
     host = await connect(Path(sys.argv[1]), start=False)
-    await {"copy": copy, "write": write, "pipes": pipes, "hold": hold}[sys.argv[2]](host, *sys.argv[3:])  # type: ignore[operator]
+    modes = {"copy": copy, "type": type_lines, "write": write, "pipes": pipes, "hold": hold}
+    await modes[sys.argv[2]](host, *sys.argv[3:])  # type: ignore[operator]
 
 
 if __name__ == "__main__":

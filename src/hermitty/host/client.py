@@ -8,7 +8,7 @@ import contextlib
 import json
 from collections.abc import Callable
 from pathlib import Path
-from typing import TypeVar
+from typing import TYPE_CHECKING, TypeVar
 
 from hermitty.errors import HostUnavailable, InvalidRequest
 from hermitty.host import directories, orphans
@@ -21,6 +21,9 @@ from hermitty.host.translation import found_pty
 from hermitty.model import ExitStatus, TerminalId
 from hermitty.sandbox.spec import SHELL_DIRECTORY
 from hermitty.wire.hostlink import messages as m
+
+if TYPE_CHECKING:
+    from hermitty.host.descriptors import Inbox
 
 T = TypeVar("T")
 
@@ -36,6 +39,7 @@ class HostClient:
         self._clean_up: asyncio.Task[None] | None = None
         self.link = Link(self._told, self._lost)
         self.welcome: m.Welcome
+        self.inbox: Inbox | None = None
 
     @property
     def pid(self) -> int:
@@ -165,7 +169,15 @@ class HostClient:
 
     def _adopt(self, terminal: TerminalId, opened: m.Opened, sink: Sink, since: int | None) -> ClientPty:
         try:
-            pty = ClientPty(self.link, terminal, opened, sink, since=since or 0, forget=self._forget)
+            pty = ClientPty(
+                self.link,
+                terminal,
+                opened,
+                sink,
+                since=since or 0,
+                descriptors=self._take_descriptors,
+                forget=self._forget,
+            )
         except (OSError, ValueError) as exc:
             if since is None:
                 self._end(terminal)
@@ -202,15 +214,28 @@ class HostClient:
         if isinstance(event, m.Stopping):
             self._why_gone = f"its host (pid {self.welcome.pid}) was stopped: {event.reason}"
         elif (pty := self._ptys.get(event.handle)) is None:
-            return
+            if isinstance(event, m.Lent):
+                self.link.send(m.GaveBack(event.handle))
         elif isinstance(event, m.Output):
             pty.noticed(event.offset)
         elif isinstance(event, m.InputTaken):
             pty.input_taken = max(pty.input_taken, event.offset)
+        elif isinstance(event, m.Lent):
+            pty.lent(event.end)
+        elif isinstance(event, m.Recalled):
+            pty.borrowing.recalled()
+        elif isinstance(event, m.Settled):
+            pty.borrowing.settled(event.count)
         else:
             pty.exited(event.end, ExitStatus(event.code, event.signal))
 
+    def _take_descriptors(self, handle: int) -> list[int]:
+        return [] if self.inbox is None else self.inbox.take(handle)
+
     def _lost(self) -> None:
+        if self.inbox is not None:
+            self.inbox.close()
+            self.inbox = None
         if self._is_leaving or not hasattr(self, "welcome"):
             return
         reason = self._why_gone or f"its host (pid {self.welcome.pid}) is gone"

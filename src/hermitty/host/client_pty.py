@@ -1,7 +1,7 @@
 """One PTY of the durable host, as its user sees it.
 
-Its output is read from the ring; the host only says how far it goes. The sink is told a part of it in each turn of the
-event loop.
+Its output is read from the ring; the host only says how far it goes, unless it has lent the PTY. The sink is told a
+part of it in each turn of the event loop.
 """
 
 import asyncio
@@ -15,7 +15,9 @@ from pathlib import Path
 
 from hermitty.errors import HermittyError, HostUnavailable, InputOverflow
 from hermitty.host.base import Sink, TtyState, Waiting
+from hermitty.host.borrowing import Borrowing
 from hermitty.host.link import Link
+from hermitty.host.loan import Turn
 from hermitty.host.private_files import private_path, read_private, write_private
 from hermitty.host.ring import RING_FILE, Geometry, RingLog
 from hermitty.host.translation import tty_state
@@ -47,6 +49,7 @@ class ClientPty:
         sink: Sink,
         *,
         since: int,
+        descriptors: Callable[[int], list[int]],
         forget: Callable[["ClientPty"], None],
     ) -> None:
         self._link = link
@@ -69,7 +72,16 @@ class ClientPty:
         self.pid = opened.pid
         self.sandbox = None if opened.sandbox is None else Effective.from_json(json.loads(opened.sandbox))
         self.writes = opened.writes
-        self.log = RingLog(self.directory / RING_FILE, Geometry(opened.ring_size), start=opened.start, end=since)
+        self._geometry = Geometry(opened.ring_size)
+        self.log = RingLog(self.directory / RING_FILE, self._geometry, start=opened.start, end=since)
+        self.borrowing = Borrowing(
+            self.handle,
+            self._geometry,
+            say=link.send,
+            descriptors=descriptors,
+            may_read=self._may_read,
+            on_turn=self._read,
+        )
 
     @property
     def input_bytes(self) -> int:
@@ -94,6 +106,7 @@ class ClientPty:
 
     def exited(self, end: int, status: ExitStatus) -> None:
         """Note that the shell has ended, and where its output ends."""
+        self.borrowing.stop()
         self._available = max(self._available, end)
         self._ending = partial(self._sink.on_exit, status)
         self._schedule()
@@ -101,6 +114,7 @@ class ClientPty:
     def lost(self, reason: str) -> None:
         """Note that the host is gone."""
         self._is_closed = True
+        self.borrowing.stop()
         if self._is_over:
             self.log.freeze()
         elif self._ending is None:
@@ -110,11 +124,28 @@ class ClientPty:
     def abandon(self) -> None:
         """Tell the sink nothing more."""
         self._is_closed = self._is_over = True
+        self.borrowing.stop()
         self.log.freeze(keep=False)
+
+    def lent(self, end: int) -> None:
+        """Note that output from `end` on is ours to read."""
+        self.noticed(end)
+        self.borrowing.lent(end)
 
     def _begin(self) -> None:
         self._has_begun = True
         self._schedule()
+        self.borrowing.regulate()
+
+    def _may_read(self) -> bool:
+        """Tell whether the sink has been told everything so far, and may be told more."""
+        is_ahead = self.log.end - self.log.acknowledged >= self._geometry.hold
+        return self._has_begun and self.log.end == self._available and not is_ahead
+
+    def _read(self, turn: Turn) -> None:
+        if turn.end > self._available:
+            self._available = turn.end
+            self._tell_output()
 
     def _schedule(self) -> None:
         if self._has_begun and not self._is_scheduled and not self._is_over:
@@ -141,6 +172,7 @@ class ClientPty:
             if not is_last or self._ending is not None:
                 self._schedule()
             self._tell_output()
+            self.borrowing.regulate()
         elif self._ending is not None:
             self._is_over = True
             if self._is_closed:
@@ -155,6 +187,7 @@ class ClientPty:
         if self.log.acknowledged - self._acknowledged >= _ACKNOWLEDGE_BYTES and not self._is_closed:
             self._acknowledged = self.log.acknowledged
             self._link.send(m.Acknowledge(self.handle, self._acknowledged))
+            self.borrowing.regulate()
 
     def write(self, data: bytes, *, answers_to: int = 0) -> None:
         """Send input. What waits is counted here, so that it can be refused at once."""
@@ -165,12 +198,17 @@ class ClientPty:
             raise InputOverflow(self.terminal, waiting, INPUT_LIMIT)
         self.writes += 1
         self._input_sent += len(data)
-        self._link.send(m.Write(self.handle, self.writes, answers_to, data))
+        taken = self.borrowing.write(data, self.writes, answers_to, self._input_sent)
+        if taken is None:
+            self.borrowing.tell(m.Write(self.handle, self.writes, answers_to, data))
+        else:
+            self.input_taken += taken
+        self.borrowing.ask()
 
     def discard_input(self) -> None:
         """Forget input that no program has read yet."""
         if not self._is_closed:
-            self._link.send(m.DiscardInput(self.handle))
+            self.borrowing.tell(m.DiscardInput(self.handle))
             # What was sent before is forgotten before anything that is sent from now on arrives.
             self.input_taken = self._input_sent
 
@@ -178,7 +216,8 @@ class ClientPty:
         """Change the window size."""
         checked = Size.checked(size.cols, size.rows)
         if not self._is_closed:
-            self._link.send(m.Resize(self.handle, checked.cols, checked.rows))
+            is_done = self.borrowing.resize(checked)
+            self._link.send(m.Resize(self.handle, checked.cols, checked.rows, is_done))
 
     def put_file(self, name: str, data: bytes) -> None:
         """Write a file of the private directory, all of it or nothing."""
@@ -208,7 +247,7 @@ class ClientPty:
     def remember_program(self) -> None:
         """Note what the shell's process runs now."""
         if not self._is_closed:
-            self._link.send(m.RememberProgram(self.handle))
+            self.borrowing.tell(m.RememberProgram(self.handle))
 
     async def inspect(self) -> TtyState:
         """Ask the host to ask the kernel. Of a PTY that is gone nothing is known."""
@@ -238,6 +277,7 @@ class ClientPty:
             with contextlib.suppress(HostUnavailable):
                 await asyncio.shield(self._closing)
         self._is_closed = True
+        self.borrowing.stop()
         self._has_begun = True
         while not self._is_over and (self.log.end < self._available or self._ending is not None):
             self._deliver()

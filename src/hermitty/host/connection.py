@@ -2,12 +2,17 @@
 
 import asyncio
 import time
-from typing import Protocol
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Protocol
 
 from hermitty.errors import HermittyError
-from hermitty.host.place import is_same_user
+from hermitty.host.descriptors import send_descriptors
+from hermitty.host.place import is_same_user, peer_process
 from hermitty.wire.hostlink import messages as m
 from hermitty.wire.hostlink.frames import Decoder, encode
+
+if TYPE_CHECKING:
+    import socket
 
 _OBSERVERS_ASK = (m.Status, m.Stop)
 
@@ -45,7 +50,9 @@ class Connection(asyncio.Protocol):
         self._is_full = False
         self._is_scheduled = False
         self._loop = asyncio.get_running_loop()
+        self._courier: socket.socket | None = None
         self.hello: m.Hello | None = None
+        self.peer: int | None = None  # the process at the other end, as the kernel says
         self.since = time.time()
         self.said_goodbye = False
         self.gone = asyncio.Event()
@@ -55,7 +62,9 @@ class Connection(asyncio.Protocol):
         assert isinstance(transport, asyncio.Transport)
         self._transport = transport
         self._keeper.connected(self)
-        if not is_same_user(transport.get_extra_info("socket")):
+        other = transport.get_extra_info("socket")
+        self.peer = peer_process(other)
+        if not is_same_user(other):
             self._give_up("it is run by another user")
 
     def data_received(self, data: bytes) -> None:
@@ -71,6 +80,9 @@ class Connection(asyncio.Protocol):
     def connection_lost(self, exc: Exception | None) -> None:
         """Note the end."""
         self._transport = None
+        if self._courier is not None:
+            self._courier.close()
+            self._courier = None
         self._notices.clear()
         self.gone.set()
         self._keeper.disconnected(self)
@@ -101,6 +113,15 @@ class Connection(asyncio.Protocol):
             self._is_scheduled = True
             self._loop.call_soon(self._turn_is_over)
             self._tell_output()
+
+    def hand_over(self, handle: int, descriptors: Sequence[int]) -> bool:
+        """Give somebody who came for descriptors those of a terminal, or tell that it cannot be done now."""
+        if self._transport is None:
+            return False
+        if self._courier is None:
+            # What the loop has of the socket cannot send them.
+            self._courier = self._transport.get_extra_info("socket").dup()
+        return send_descriptors(self._courier, handle, descriptors)
 
     def close(self) -> None:
         """End it once everything was sent."""

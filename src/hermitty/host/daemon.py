@@ -74,6 +74,7 @@ class Daemon:
         self._closing: dict[str, asyncio.Task[None]] = {}
         self._last_handle = 0
         self._user: Connection | None = None
+        self._courier: Connection | None = None  # takes descriptors to the user
         self._connections: set[Connection] = set()
         self._tasks: set[asyncio.Task[None]] = set()
         self._grace: asyncio.TimerHandle | None = None
@@ -142,15 +143,21 @@ class Daemon:
                     HostBusy.code,
                     f"process {pid} uses the terminals of this state directory; stop it, or choose another --state-dir",
                 )
-            self._user = connection
+            self._user, self._courier = connection, None
             self._wait_for_users(self._options.adopt_s)
             for kept in self._terminals.values():
                 kept.hold()
+        elif hello.role == "descriptors":
+            if self._user is None or connection.peer is None or connection.peer != self._user.peer:
+                return self._refuse(HostBusy.code, f"process {hello.pid} does not use the terminals")
+            self._courier = connection
         return m.Welcome(m.VERSION, __version__, os.getpid(), self._started_at, self._incarnation, self.token)
 
     def disconnected(self, connection: Connection) -> None:
         """Note that somebody has gone, with a goodbye or without."""
         self._connections.discard(connection)
+        if connection is self._courier:
+            self._courier = None
         if connection is not self._user:
             return
         self._user = None
@@ -185,9 +192,15 @@ class Daemon:
             case m.DiscardInput():
                 kept.discard_input()
             case m.Resize():
-                kept.resize(Size.checked(message.cols, message.rows))
+                kept.resize(Size.checked(message.cols, message.rows), is_done=message.is_done)
             case m.RememberProgram():
-                kept.pty.remember_program()
+                kept.remember_program()
+            case m.Borrow():
+                self._lend(kept)
+            case m.GaveBack():
+                kept.reclaim()
+            case m.InputLeft():
+                kept.finish_input()
             case m.LetGo():
                 kept.let_go()
                 self._wait_for_users(self._options.adopt_s)
@@ -220,8 +233,8 @@ class Daemon:
             case m.Open():
                 return self._open_confined(request)
             case m.Found():
-                unused = (kept for kept in self._terminals.values() if not kept.is_used)
-                return m.FoundList(request.request, tuple(_found(kept) for kept in unused))
+                waiting = (kept for name, kept in self._terminals.items() if name not in self._closing)
+                return m.FoundList(request.request, tuple(_found(kept) for kept in waiting if not kept.is_used))
             case m.TakeOver(terminal=terminal, since=since):
                 return self._take_over(connection, request.request, terminal, since)
             case m.Inspect(handle=handle):
@@ -304,6 +317,8 @@ class Daemon:
                 on_output=self._output,
                 on_exit=self._exited,
                 on_input_taken=self._input_taken,
+                on_settled=self._settled,
+                on_recall=self._recall,
                 sandbox=sandbox,
             )
         except (OSError, ValueError) as exc:
@@ -316,6 +331,13 @@ class Daemon:
         self._last_handle += 1
         self._terminals[asked.terminal] = self._by_handle[kept.handle] = kept
         return kept
+
+    def _lend(self, kept: KeptPty) -> None:
+        if self._courier is None or self._user is None:
+            return
+        is_lent = kept.lend(self._courier.hand_over)
+        if is_lent is not None:
+            self._user.send(m.Lent(kept.handle, kept.end) if is_lent else m.Recalled(kept.handle))
 
     def _take_over(self, connection: Connection, request: int, terminal: str, since: int) -> m.Opened:
         kept = self._terminals.get(terminal)
@@ -386,6 +408,14 @@ class Daemon:
     def _input_taken(self, kept: KeptPty) -> None:
         if self._user is not None and kept.is_used:
             self._user.send(m.InputTaken(kept.handle, kept.input_reported))
+
+    def _settled(self, kept: KeptPty) -> None:
+        if self._user is not None and kept.is_used:
+            self._user.send(m.Settled(kept.handle, kept.told))
+
+    def _recall(self, kept: KeptPty) -> None:
+        if self._user is not None and kept.is_used:
+            self._user.send(m.Recalled(kept.handle))
 
     # Time.
 

@@ -94,12 +94,24 @@ def peer_user(connection: socket.socket) -> int | None:
     """Return the user at the other end of a local socket, or None when the system does not tell."""
     try:
         if hasattr(socket, "SO_PEERCRED"):
-            user: int = struct.unpack("3i", connection.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, 12))[1]
-        else:
-            user = struct.unpack_from("Ii", connection.getsockopt(0, _LOCAL_PEERCRED, 76))[1]
+            return _peer_credentials(connection)[1]
+        user: int = struct.unpack_from("Ii", connection.getsockopt(0, _LOCAL_PEERCRED, 76))[1]
     except OSError:
         return None
     return user
+
+
+def peer_process(connection: socket.socket) -> int | None:
+    """Return the process that made a connection, or None when the system does not tell."""
+    with contextlib.suppress(OSError):
+        if hasattr(socket, "SO_PEERCRED"):
+            return _peer_credentials(connection)[0]
+    return None
+
+
+def _peer_credentials(connection: socket.socket) -> tuple[int, int]:
+    process, user, _ = struct.unpack("3i", connection.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, 12))
+    return process, user
 
 
 def is_same_user(connection: socket.socket) -> bool:

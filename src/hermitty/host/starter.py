@@ -17,6 +17,7 @@ from pathlib import Path
 from hermitty.errors import HostUnavailable
 from hermitty.host.client import HostClient
 from hermitty.host.daemon import DaemonOptions
+from hermitty.host.descriptors import open_inbox
 from hermitty.host.local import LocalHost
 from hermitty.host.place import HostPlace
 from hermitty.model import ExitStatus
@@ -67,6 +68,7 @@ async def _try(place: HostPlace) -> HostClient | None:
     client = HostClient(local)
     try:
         client.welcome = await client.link.greet(connection, local.token)
+        client.inbox = await open_inbox(address)
     except BaseException as exc:
         client.link.close()
         await local.aclose()

@@ -34,7 +34,10 @@ _KILL_GRACE_S = 2.0
 
 
 class PosixPty:
-    """Owns the master side. Tells `on_output` and `on_exit`, from the event loop."""
+    """Owns the master side. Tells `on_output` and `on_exit`, from the event loop.
+
+    `on_exit_held` is told when the shell has ended, and its last output waits for `resume_reading`.
+    """
 
     def __init__(
         self,
@@ -48,6 +51,7 @@ class PosixPty:
         descriptor_limit: int | None,
         on_output: Callable[[bytes], None],
         on_exit: Callable[[ExitStatus], None],
+        on_exit_held: Callable[[], None] = lambda: None,
         sandbox: Prepared | None = None,
     ) -> None:
         self._terminal = terminal
@@ -56,6 +60,7 @@ class PosixPty:
         self._group = None if sandbox is None else sandbox.group
         self._on_output = on_output
         self._on_exit = on_exit
+        self._on_exit_held = on_exit_held
         self._loop = asyncio.get_running_loop()
         self._ended = asyncio.Event()
         try:
@@ -64,7 +69,7 @@ class PosixPty:
         except OSError as exc:
             raise HostUnavailable(_why_no_pty(exc)) from exc
         try:
-            _set_size(slave, size)
+            set_size(slave, size)
             self._path = os.ttyname(slave)
             self._device = os.fstat(slave).st_rdev
             actions = open_terminal_actions(self._path)
@@ -111,6 +116,11 @@ class PosixPty:
         self._input.write(data)
 
     @property
+    def descriptor(self) -> int:
+        """Return the master side, for somebody who reads and writes it while this pauses; -1 once it is closed."""
+        return self._master
+
+    @property
     def input_waiting(self) -> int:
         """Return how many bytes of input the kernel has not taken yet."""
         return self._input.waiting
@@ -154,7 +164,7 @@ class PosixPty:
     def resize(self, size: Size) -> None:
         """Change the window size."""
         if self._master >= 0:
-            _set_size(self._master, size)
+            set_size(self._master, size)
 
     @property
     def shell_pid(self) -> int:
@@ -315,7 +325,10 @@ class PosixPty:
         while self._reading and not self._paused and self._last_turns and self._status is not None:
             self._last_turns -= 1
             self._readable()
-        if self._status is None or (self._reading and self._paused and self._last_turns):
+        if self._status is None:
+            return
+        if self._reading and self._paused and self._last_turns:
+            self._on_exit_held()
             return
         self._stop_reading()
         status, self._status = self._status, None
@@ -358,7 +371,8 @@ def _is_readable(descriptor: int) -> bool:
     return any(events & select.POLLIN for _, events in poll.poll(0))
 
 
-def _set_size(descriptor: int, size: Size) -> None:
+def set_size(descriptor: int, size: Size) -> None:
+    """Change the window size of a PTY; programs get SIGWINCH if it is another one."""
     fcntl.ioctl(descriptor, termios.TIOCSWINSZ, struct.pack("HHHH", size.rows, size.cols, 0, 0))
 
 

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 # Raised whenever a host and a user of different versions could misunderstand each other.
-VERSION = 2
+VERSION = 3
 
 # The code of a host that refuses because it is about to end: there can be a new one in a moment.
 ENDING = "host_ending"
@@ -58,11 +58,15 @@ class InputTaken:
 
 @dataclass(frozen=True, slots=True)
 class Hello:
-    """Whoever connects says this first. An observer may ask for the status, and for the end."""
+    """Whoever connects says this first.
+
+    An observer may ask for the status, and for the end. Descriptors of what is lent go to a second connection of the
+    user's process.
+    """
 
     version: int
     release: str
-    role: Literal["user", "observer"]
+    role: Literal["user", "observer", "descriptors"]
     pid: int
     token: str  # marks the processes that this user starts himself
 
@@ -210,11 +214,12 @@ class DiscardInput:
 
 @dataclass(frozen=True, slots=True)
 class Resize:
-    """Change the window size."""
+    """Change the window size. A user who has borrowed the PTY has done it already."""
 
     handle: int
     cols: int
     rows: int
+    is_done: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -227,6 +232,30 @@ class RememberProgram:
 @dataclass(frozen=True, slots=True)
 class LetGo:
     """Stop using a terminal; the next one may take it over."""
+
+    handle: int
+
+
+# A PTY can be lent to its user: see `hermitty.host.loan`.
+
+
+@dataclass(frozen=True, slots=True)
+class Borrow:
+    """Let me read the output myself. Event: Lent, or Recalled when it is not the time. A host that cannot is silent."""
+
+    handle: int
+
+
+@dataclass(frozen=True, slots=True)
+class GaveBack:
+    """I do not read any more."""
+
+    handle: int
+
+
+@dataclass(frozen=True, slots=True)
+class InputLeft:
+    """The PTY did not take all of my input; write the rest."""
 
     handle: int
 
@@ -365,6 +394,29 @@ class Exited:
 
 
 @dataclass(frozen=True, slots=True)
+class Lent:
+    """Output is yours to read from `end` on. The first time, descriptors have been sent to the other connection."""
+
+    handle: int
+    end: int
+
+
+@dataclass(frozen=True, slots=True)
+class Recalled:
+    """Do not read any more. Told: GaveBack, unless it was given back already."""
+
+    handle: int
+
+
+@dataclass(frozen=True, slots=True)
+class Settled:
+    """So many things that must come before later input were done since this user began, and no input waits."""
+
+    handle: int
+    count: int
+
+
+@dataclass(frozen=True, slots=True)
 class Stopping:
     """The host ends, on purpose, once every terminal has."""
 
@@ -383,6 +435,6 @@ Request = (
     | Goodbye | Status | Stop
 )  # fmt: skip
 Answer = Directory | Opened | FoundList | State | Number | Done | Failed | StatusReport
-Told = Write | Acknowledge | DiscardInput | Resize | RememberProgram | LetGo
-Event = Output | InputTaken | Exited | Stopping
+Told = Write | Acknowledge | DiscardInput | Resize | RememberProgram | LetGo | Borrow | GaveBack | InputLeft
+Event = Output | InputTaken | Exited | Lent | Recalled | Settled | Stopping
 Message = Hello | Welcome | Refused | Request | Told | Answer | Event | Malformed
