@@ -4,6 +4,7 @@ import asyncio
 import hashlib
 import os
 import random
+import resource
 import signal
 import sys
 from collections.abc import AsyncIterator, Iterator
@@ -145,7 +146,7 @@ async def test_a_new_size_is_there_before_what_is_typed_next(host: HostClient) -
         pty.resize(Size(cols=cols, rows=10))
         pty.write(b"size\n")
         await sink.printed(b"size 10 %d\r\n" % cols)
-    assert pty.borrowing.is_direct
+    await so(lambda: pty.borrowing.is_direct)
 
 
 async def test_forgotten_input_is_forgotten_before_what_is_typed_next(host: HostClient) -> None:
@@ -196,6 +197,18 @@ async def test_terminals_that_were_lent_leave_no_descriptor(host: HostClient) ->
             await sink.printed(b"more")
         await pty.close()
     await so(lambda: (held("self"), held(host.pid)) == before)
+
+
+async def test_loans_leave_descriptors_for_terminals(host: HostClient) -> None:
+    await opened(host, COPYING)
+    limits = resource.prlimit(host.pid, resource.RLIMIT_NOFILE)
+    resource.prlimit(host.pid, resource.RLIMIT_NOFILE, (60, limits[1]))  # enough for four loans
+    ptys = [(await opened(host, COPYING, f"t_{number}")) for number in range(2, 8)]
+    for pty, sink in ptys:
+        for text in (b"one", b"two", b"three"):
+            pty.write(text)
+            await sink.printed(text)
+    await so(lambda: [pty.borrowing.is_direct for pty, _ in ptys] == [True] * 4 + [False] * 2)
 
 
 async def test_only_the_process_that_uses_the_terminals_gets_them(host: HostClient, state: Path) -> None:

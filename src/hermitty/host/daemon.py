@@ -30,6 +30,7 @@ from hermitty.host import orphans
 from hermitty.host.connection import Connection
 from hermitty.host.directories import PrivateDirectories
 from hermitty.host.kept import KeptPty
+from hermitty.host.loan import most_loans
 from hermitty.host.local import confined, inspect, raise_descriptor_limit
 from hermitty.model import ExitStatus, Size
 from hermitty.sandbox.plan import Prepared
@@ -334,6 +335,8 @@ class Daemon:
 
     def _lend(self, kept: KeptPty) -> None:
         if self._courier is None or self._user is None:
+            return
+        if not kept.is_on_loan and sum(each.is_on_loan for each in self._terminals.values()) >= most_loans():
             return
         is_lent = kept.lend(self._courier.hand_over)
         if is_lent is not None:

@@ -172,6 +172,11 @@ class KeptPty:
 
     # What is lent.
 
+    @property
+    def is_on_loan(self) -> bool:
+        """Tell whether its user has its descriptors."""
+        return self._lender is not None
+
     def lend(self, hand_over: Callable[[int, Sequence[int]], bool]) -> bool | None:
         """Let the user read; tell whether he may now, or None when he never can. Descriptors go to him once."""
         if self._is_lent or self.is_paused or self.status is not None:

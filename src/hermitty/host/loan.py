@@ -14,6 +14,7 @@ import contextlib
 import errno
 import mmap
 import os
+import resource
 import struct
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -36,6 +37,12 @@ _DESCRIPTORS = 5
 def can_lend() -> bool:
     """Tell whether this platform moves bytes in the way that is needed."""
     return hasattr(os, "splice")
+
+
+def most_loans() -> int:
+    """Return how many loans there may be: of all descriptors they take less than a third, on either side."""
+    limit = resource.getrlimit(resource.RLIMIT_NOFILE)[0]
+    return (1 << 20 if limit == resource.RLIM_INFINITY else limit) // (3 * _DESCRIPTORS)
 
 
 class Record:

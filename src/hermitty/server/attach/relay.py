@@ -47,6 +47,7 @@ class Relay:
         self._recalled: tuple[int, Size, list[Mark]] | None = None
         self._fanout = Fanout(terminal, limits, self._later, self._ask_for_turn, self._recall)
         self._turn_is_due = False
+        self._has_just_sent = False
         self._events: list[tuple[CommandStarted | CommandFinished, Command | None, int]] = []
         self._title = ""
         self._paused_by: str | None = None
@@ -57,7 +58,7 @@ class Relay:
         self._wanted: Decision | None = None
         self._resized_at = float("-inf")
         self._is_closed = False
-        self._stop_watching = terminal.watch(self._ask_for_turn)
+        self._stop_watching = terminal.watch(self._changed)
         if terminal.cwd is not None:
             self._set_state(Cwd(terminal.cwd))
 
@@ -163,6 +164,18 @@ class Relay:
             self._note_states()
         self._settle_events()
         self._fanout.flush()
+
+    def _changed(self) -> None:
+        """Send what is new at once: a key's echo waits for nothing. What follows in the same turn is sent together."""
+        if self._turn_is_due or self._has_just_sent:
+            self._ask_for_turn()
+        else:
+            self._has_just_sent = True
+            self._loop.call_soon(self._turn_is_over)
+            self._turn()
+
+    def _turn_is_over(self) -> None:
+        self._has_just_sent = False
 
     def _ask_for_turn(self) -> None:
         if not self._turn_is_due:
