@@ -79,7 +79,7 @@ class TerminalSettings:
     capture_tail_bytes: Annotated[
         int, Doc("raw output kept from the end of a command, to make `text` of", least=0, most=GB)
     ] = 300 * KB
-    log_bytes: Annotated[int, Doc("raw bytes of a terminal kept by offset", least=1, most=4 * GB)] = 768 * KB
+    log_bytes: Annotated[int, Doc("raw bytes of a terminal kept by offset", least=1, most=4 * GB)] = 512 * KB
     event_interval_s: Annotated[float, Doc("at most one output event in this time", least=0, most=60)] = 0.1
 
 

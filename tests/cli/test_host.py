@@ -78,7 +78,7 @@ def test_a_host_is_described_for_people_and_for_programs(hermitty: Run, state: P
     assert len(set(shells)) == 2
     assert told.pop("memory_bytes") > 0
     assert told.pop("since").endswith("Z")
-    terminal = {"cols": 90, "rows": 20, "output_bytes": 7, "unread_bytes": 7, "ring_bytes": 768 * 1024}
+    terminal = {"cols": 90, "rows": 20, "output_bytes": 7, "unread_bytes": 7, "ring_bytes": 512 * 1024}
     state_of_it = {"is_used": False, "is_paused": False, "has_ended": False}
     assert told == {
         "state": str(state),
@@ -87,7 +87,7 @@ def test_a_host_is_described_for_people_and_for_programs(hermitty: Run, state: P
         "hermitty": __version__,
         "protocol": VERSION,
         "used_by": None,
-        "ring_bytes": 2 * 768 * 1024,
+        "ring_bytes": 2 * 512 * 1024,
         "terminals": [{"terminal": name, **terminal, **state_of_it} for name in ("t_1", "t_2")],
     }
 

@@ -38,7 +38,7 @@ from tests.support.shells import PATIENCE_S
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="looks into /proc")
 
-RING = 768 * 1024
+RING = 512 * 1024
 HOLD = Geometry.keeping(RING).hold
 PATIENT = DaemonOptions(grace_s=PATIENCE_S)
 

@@ -27,7 +27,7 @@ from hermitty.wire.nodelink import messages as m
 T = TypeVar("T")
 AnswerT = TypeVar("AnswerT", bound=m.Answer)
 
-_LOG_BYTES = 768 * 1024
+_LOG_BYTES = 512 * 1024
 # So much output from before what a terminal goes on from is fetched, too.
 _OLDER_BYTES = 64 * 1024
 

@@ -29,7 +29,7 @@ class PtySpec:
     size: Size
     directory: str
     files: Mapping[str, bytes] = field(default_factory=dict)
-    log_bytes: int = 768 * 1024  # how much of its output is kept, by a host that can choose
+    log_bytes: int = 512 * 1024  # how much of its output is kept, by a host that can choose
     # With a sandbox, files for the shell are in a part of the directory: see `shell_directory`.
     sandbox: Confinement | None = None
 
