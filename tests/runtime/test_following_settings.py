@@ -181,7 +181,7 @@ async def test_spares_follow_the_settings(home: Path, work: Path, state: Path) -
     async with build_runtime(dial) as rt:
         await rt.run("true", cwd=work, session="A")
         await rt._registry.settled()
-        [spare] = rt._registry._pool._spares.values()
+        [spare] = rt._registry._supply.pool._spares.values()
 
         dial.turn(terminal__env={**env, "ADDED": "yes"}, terminal__output_line_limit=3)
         result = await rt.run("echo $ADDED; seq 10", cwd=work, session="B")
@@ -193,7 +193,7 @@ async def test_spares_follow_the_settings(home: Path, work: Path, state: Path) -
         dial.turn(reuse__spares=0)
         await rt.run("true", cwd=work, session="C")
         await rt._registry.settled()
-        assert len(rt._registry._pool) == 0
+        assert len(rt._registry._supply.pool) == 0
 
 
 # The same through the user's file.

@@ -7,10 +7,9 @@ by a task of the registry, which ends with it; the terminal is reserved all the 
 import asyncio
 import logging
 import os
-import secrets
 import time
 from collections.abc import Callable, Coroutine, Mapping, MutableMapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any
 
 from hermitty.config import ReuseSettings
@@ -18,39 +17,23 @@ from hermitty.engine.host_opener import Found, Opener
 from hermitty.engine.lease import Lease, TerminalInfo
 from hermitty.engine.ledger import Entry, Grant, Ledger, Opening, Reserved
 from hermitty.engine.owners import entry_of, keep
-from hermitty.engine.pool import Plan, Pool, Spare, Voice, close_terminal
+from hermitty.engine.pool import Voice, close_terminal
+from hermitty.engine.reaping import Reaper
 from hermitty.engine.reuse import Request, Use
+from hermitty.engine.supply import Supply, Wish
 from hermitty.engine.terminal import Terminal
 from hermitty.errors import HermittyError, HostUnavailable, InvalidRequest, TerminalBusy, TerminalNotFound
 from hermitty.events import CommandFinished, TerminalEvent, TerminalOpened
 from hermitty.model import Size, TerminalId
-from hermitty.paths import absolute, canonical, identity, same_path
+from hermitty.paths import absolute, canonical, identity
 from hermitty.sandbox.spec import Confinement
-from hermitty.shell.environment import PathContributions, restore_line
+from hermitty.shell.environment import restore_line
 
 __all__ = ["Lease", "Opener", "Registry", "TerminalInfo"]
 
 
 # So many terminals of another process are taken over at the same time.
 _ADOPTED_AT_ONCE = 16
-
-
-@dataclass(frozen=True, slots=True)
-class _Wish:
-    """A request with what only a new terminal needs to know."""
-
-    request: Request
-    path: str
-    env: Mapping[str, str]
-    size: Size | None = None
-    fresh: bool = False
-    keep: bool = False
-    is_extra: bool = False
-    name: str | None = None
-
-    @property
-    def plan(self) -> Plan:
-        return Plan(self.request.shell, self.request.workspace, self.request.sandbox)
 
 
 class Registry:
@@ -67,13 +50,12 @@ class Registry:
         self._opener = opener
         self._emit = emit
         self._ledger = Ledger(settings or ReuseSettings(), self._close_later)
-        self._pool = Pool(self._open_spare, limit=self.settings.spares, delay_s=self.settings.spare_delay_s)
-        self._paths = PathContributions()
+        self._supply = Supply(opener, self.settings, self._close_later)
         # Where sessions began.
         self._directories: MutableMapping[str, str] = {} if directories is None else directories
         self._work: set[asyncio.Task[Lease | None]] = set()
         self._closings: set[asyncio.Task[None]] = set()
-        self._reaper: asyncio.TimerHandle | None = None
+        self._reaper = Reaper(self._ledger)
         self._is_closed = False
         self.has_left = False  # what runs in terminals goes on, and nobody here hears of it
 
@@ -85,7 +67,7 @@ class Registry:
     def configure(self, settings: ReuseSettings) -> None:
         """Go on with other settings. Nothing is closed for them, but whoever waits may be served now."""
         self._ledger.settings = settings
-        self._pool.limit_to(settings.spares)
+        self._supply.pool.limit_to(settings.spares)
         self._ledger.serve_all()
 
     # Getting a terminal.
@@ -298,25 +280,21 @@ class Registry:
 
     def contribute_path(self, contributor: str, path: str | None, *, prepend: bool = False) -> None:
         """Set what a contributor adds to the PATH of new terminals; None removes it."""
-        if self._paths.contribute(contributor, path, prepend=prepend):
-            self.drop_spares()
+        self._supply.contribute_path(contributor, path, prepend=prepend)
 
     def drop_spares(self) -> None:
         """Replace the spares: new terminals are to start with other variables or settings."""
-        self._pool.clear()
+        self._supply.pool.clear()
 
     def overdue(self, now: float) -> list[Terminal]:
         """Return the terminals of no session that were idle for too long at a time of the event loop's clock."""
-        limit = self.settings.idle_close_s
-        if limit is None:
-            return []
-        return [entry.terminal for entry in self._unneeded() if entry.idle_since + limit <= now]
+        return self._reaper.overdue(now)
 
     async def settled(self) -> None:
         """Wait until no spare is being opened and nothing is being closed."""
         while self._closings:
             await asyncio.wait(self._closings)
-        await self._pool.settled()
+        await self._supply.pool.settled()
 
     async def leave(self) -> None:
         """Let go of every terminal: those whose PTY is durable go on, and can be adopted by another registry."""
@@ -339,18 +317,17 @@ class Registry:
 
     async def _stop(self) -> None:
         self._is_closed = True
-        if self._reaper is not None:
-            self._reaper.cancel()
+        self._reaper.stop()
         self._ledger.refuse_all(_closed)
         for task in self._work:
             task.cancel()
         while self._work:
             await asyncio.wait(self._work)
-        await self._pool.close()
+        await self._supply.pool.close()
 
     # Carrying out what was granted.
 
-    async def _fulfil(self, wish: _Wish) -> Lease:
+    async def _fulfil(self, wish: Wish) -> Lease:
         while not self._is_closed:
             grant = await self._granted(wish)
             if isinstance(grant, Opening):
@@ -363,7 +340,7 @@ class Registry:
                 return lease
         raise _closed()
 
-    async def _granted(self, wish: _Wish) -> Grant:
+    async def _granted(self, wish: Wish) -> Grant:
         if wish.is_extra:
             return self._ledger.open_extra(wish.request)
         waiter = self._ledger.ask(wish.request, fresh=wish.fresh)
@@ -373,7 +350,7 @@ class Registry:
             self._ledger.withdraw(waiter)
             raise
 
-    async def _owned(self, work: Coroutine[Any, Any, Lease | None], wish: _Wish) -> Lease | None:
+    async def _owned(self, work: Coroutine[Any, Any, Lease | None], wish: Wish) -> Lease | None:
         """Do work in a task that `close` can end, and that ends when its caller is cancelled."""
         task = asyncio.get_running_loop().create_task(work)
         self._work.add(task)
@@ -388,7 +365,7 @@ class Registry:
             raise _closed()
         return task.result()
 
-    def _unclaimed(self, task: asyncio.Task[Lease | None], wish: _Wish) -> None:
+    def _unclaimed(self, task: asyncio.Task[Lease | None], wish: Wish) -> None:
         """Take back what was ready in the very moment in which its caller was cancelled."""
         if task.cancelled() or task.exception() is not None or (lease := task.result()) is None:
             return
@@ -398,10 +375,10 @@ class Registry:
         else:
             lease.release()
 
-    def _is_ready(self, grant: Reserved, wish: _Wish) -> bool:
+    def _is_ready(self, grant: Reserved, wish: Wish) -> bool:
         return not (_needs_directory(grant, wish) or _needs_reset(grant))
 
-    async def _prepare(self, grant: Reserved, wish: _Wish) -> Lease | None:
+    async def _prepare(self, grant: Reserved, wish: Wish) -> Lease | None:
         """Bring a reserved terminal to its directory; a new one takes its place if it does not get there.
 
         Returns None when somebody began to use the terminal meanwhile.
@@ -426,13 +403,13 @@ class Registry:
         entry.held = Use.LEASED
         return self._lease(entry, switched=grant.needs_switch)
 
-    async def _open(self, opening: Opening, wish: _Wish) -> Lease:
+    async def _open(self, opening: Opening, wish: Wish) -> Lease:
         """Open a terminal in the room that was kept for it, from a spare if there is one."""
         try:
             if opening.after is not None:
                 await asyncio.wait({opening.after})
             await self._opener.check_directory(wish.path, wish.request.workspace)
-            terminal, voice = await self._warm(wish) or await self._cold(wish)
+            terminal, voice = await self._supply.make(wish)
             first_env = await self._first_environment(terminal)
         except BaseException:
             self._ledger.undo(opening)
@@ -454,58 +431,9 @@ class Registry:
             ),
         )
         self._touch(entry)
-        self._pool.opened(wish.plan, wish.path)
+        self._supply.pool.opened(wish.plan, wish.path)
         voice.speak_to(self._on_event, wish.path)
         return self._lease(entry, created=True)
-
-    async def _warm(self, wish: _Wish) -> tuple[Terminal, Voice] | None:
-        """Take a spare and bring it to the directory; None when there is none, or it does not get there."""
-        if wish.env:
-            return None
-        spare = self._pool.take(wish.plan)
-        if spare is None:
-            return None
-        try:
-            is_there = _is_at(spare, wish.path) or await spare.terminal.change_directory(wish.path)
-        except (HermittyError, TimeoutError):
-            is_there = False
-        except BaseException:
-            self._close_later(spare.terminal, "nobody needs it any more")
-            raise
-        if not is_there:
-            self._close_later(spare.terminal, f"it did not get to {wish.path}")
-            return None
-        if wish.size is not None and wish.size != spare.terminal.size:
-            spare.terminal.resize(wish.size.cols, wish.size.rows)
-        return spare.terminal, spare.voice
-
-    async def _cold(self, wish: _Wish) -> tuple[Terminal, Voice]:
-        voice, env = Voice(), self._with_path(wish.env)
-        shell = wish.request.shell
-        opened = await self._opener.open(
-            _new_id(),
-            cwd=wish.path,
-            shell=shell,
-            env=env,
-            size=wish.size,
-            emit=voice,
-            workspace=wish.request.workspace,
-            sandbox=wish.request.sandbox,
-        )
-        return opened, voice
-
-    async def _open_spare(self, plan: Plan, cwd: str, voice: Voice) -> Terminal:
-        env = self._with_path({})
-        return await self._opener.open(
-            _new_id(),
-            cwd=cwd,
-            shell=plan.shell,
-            env=env,
-            size=None,
-            emit=voice,
-            workspace=plan.workspace,
-            sandbox=plan.sandbox,
-        )
 
     async def _first_environment(self, terminal: Terminal) -> dict[str, str] | None:
         if not self.settings.reset_env or not terminal.takes_commands:
@@ -526,7 +454,7 @@ class Registry:
         shell: str | None,
         env: Mapping[str, str] | None,
         sandbox: Confinement | None,
-    ) -> _Wish:
+    ) -> Wish:
         if self._is_closed:
             raise _closed()
         path = self.path(cwd, session)
@@ -536,14 +464,9 @@ class Registry:
         extra = dict(env or {})
         program = await self._opener.shell(shell, workspace)
         request = Request(canonical(path), program, session, workspace, env=frozenset(extra.items()), sandbox=sandbox)
-        wish = _Wish(request, path, extra)
-        self._pool.asked(wish.plan, path)
+        wish = Wish(request, path, extra)
+        self._supply.pool.asked(wish.plan, path)
         return wish
-
-    def _with_path(self, env: Mapping[str, str]) -> dict[str, str]:
-        before = env.get("PATH", self._opener.environment().get("PATH", ""))
-        after = self._paths.apply(before, separator=os.pathsep)
-        return {**env, "PATH": after} if after != before else dict(env)
 
     def _entry(self, terminal_id: str) -> Entry:
         self._ledger.purge()
@@ -561,7 +484,7 @@ class Registry:
             self._touch(entry)
             self._ledger.give_back(entry)
             # Only now: a spare must not compete with the command that somebody waits for.
-            self._pool.refill()
+            self._supply.pool.refill()
 
     def _on_event(self, event: TerminalEvent) -> None:
         entry = self._ledger.entries.get(event.terminal)
@@ -573,26 +496,8 @@ class Registry:
             self._ledger.serve(entry.workspace)
 
     def _touch(self, entry: Entry) -> None:
-        loop = asyncio.get_running_loop()
-        self._ledger.touch(entry, loop.time())
-        if self.settings.idle_close_s is not None and self._reaper is None and not self._is_closed:
-            self._reaper = loop.call_later(self.settings.idle_close_s, self._reap)
-
-    def _unneeded(self) -> list[Entry]:
-        return [each for each in self._ledger.entries.values() if each.use is Use.IDLE and each.session is None]
-
-    def _reap(self) -> None:
-        """Close what is overdue, and look again when the next one may be."""
-        loop, entries = asyncio.get_running_loop(), self._ledger.entries
-        self._reaper = None
-        for terminal in self.overdue(loop.time()):
-            self._ledger.discard(entries[terminal.id], "nobody used it for a long time")
-        self._ledger.serve_all()
-        limit = self.settings.idle_close_s
-        if limit is not None and entries:
-            idle = [entry.idle_since for entry in self._unneeded()]
-            # Without one, none can be overdue before the limit has passed once more.
-            self._reaper = loop.call_at(min(idle, default=loop.time()) + limit, self._reap)
+        self._ledger.touch(entry, asyncio.get_running_loop().time())
+        self._reaper.arm()
 
     def _close_later(self, terminal: Terminal, reason: str) -> asyncio.Task[None]:
         task = asyncio.get_running_loop().create_task(close_terminal(terminal, reason))
@@ -601,7 +506,7 @@ class Registry:
         return task
 
 
-def _needs_directory(grant: Reserved, wish: _Wish) -> bool:
+def _needs_directory(grant: Reserved, wish: Wish) -> bool:
     """Tell whether the shell must be sent there: it is elsewhere, or in a removed directory of that name."""
     return grant.needs_switch or identity(wish.path) != grant.entry.directory
 
@@ -609,10 +514,6 @@ def _needs_directory(grant: Reserved, wish: _Wish) -> bool:
 def _needs_reset(grant: Reserved) -> bool:
     moved = grant.needs_switch or grant.session_before != grant.entry.session
     return moved and grant.entry.first_env is not None
-
-
-def _is_at(spare: Spare, path: str) -> bool:
-    return same_path(spare.terminal.cwd, path) and spare.identity == identity(path)
 
 
 async def _restore_environment(entry: Entry) -> None:
@@ -631,10 +532,6 @@ def _keep(entry: Entry) -> None:
         entry.kept = None
         problem = "terminal %s would not be found by another process: %s"
         logging.getLogger("hermitty.engine").warning(problem, entry.terminal.id, exc.strerror)
-
-
-def _new_id() -> TerminalId:
-    return TerminalId(f"t_{secrets.token_hex(6)}")
 
 
 def _closed() -> InvalidRequest:
