@@ -13,8 +13,7 @@ import socket
 import time
 from collections.abc import Callable, Coroutine
 from dataclasses import dataclass
-from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from hermitty.errors import (
     HermittyError,
@@ -26,18 +25,21 @@ from hermitty.errors import (
     SandboxUnavailable,
     TerminalNotFound,
 )
-from hermitty.host import orphans
+from hermitty.host import orphans, telling
 from hermitty.host.connection import Connection
 from hermitty.host.directories import PrivateDirectories
 from hermitty.host.kept import KeptPty
 from hermitty.host.loan import most_loans
-from hermitty.host.local import confined, inspect, raise_descriptor_limit
+from hermitty.host.local import confined, raise_descriptor_limit
 from hermitty.model import ExitStatus, Size
 from hermitty.sandbox.plan import Prepared
 from hermitty.sandbox.spec import Confinement
 from hermitty.version import __version__
 from hermitty.wire.hostlink import messages as m
 from hermitty.wire.hostlink.frames import failure
+
+if TYPE_CHECKING:
+    from pathlib import Path
 
 # How long somebody may take to read the last answer.
 _LAST_WORDS_S = 2.0
@@ -230,16 +232,16 @@ class Daemon:
                     self._directories.remove(directory)
                 return m.Done(request.request)
             case m.Open(sandbox=None):
-                return self._opened(request.request, self._open(request))
+                return telling.opened(request.request, self._open(request))
             case m.Open():
                 return self._open_confined(request)
             case m.Found():
                 waiting = (kept for name, kept in self._terminals.items() if name not in self._closing)
-                return m.FoundList(request.request, tuple(_found(kept) for kept in waiting if not kept.is_used))
+                return m.FoundList(request.request, tuple(telling.found(kept) for kept in waiting if not kept.is_used))
             case m.TakeOver(terminal=terminal, since=since):
                 return self._take_over(connection, request.request, terminal, since)
             case m.Inspect(handle=handle):
-                return _state(request.request, self._used(handle))
+                return telling.state(request.request, self._used(handle))
             case m.SignalForeground(handle=handle, number=number, unless=unless):
                 group = self._used(handle).pty.signal_foreground(number, unless=unless)
                 return m.Number(request.request, group)
@@ -296,7 +298,7 @@ class Daemon:
             if str(directory) != asked.directory or directory is None:
                 raise InvalidRequest(f"terminal {asked.terminal!r} has no private directory to be opened with")
             prepared = await confined(order, asked.argv, cwd=asked.cwd, env=asked.env, directory=directory)
-            return self._opened(asked.request, self._open(asked, prepared))
+            return telling.opened(asked.request, self._open(asked, prepared))
         except BaseException:
             if prepared is not None:
                 prepared.abandon()
@@ -350,7 +352,7 @@ class Daemon:
             raise InvalidRequest(f"terminal {terminal!r} is in use already")
         if not kept.start <= since <= kept.end:
             raise InvalidRequest(f"terminal {terminal!r} has output from {kept.start} to {kept.end}, not from {since}")
-        answer = self._opened(request, kept)
+        answer = telling.opened(request, kept)
         kept.take_over(since)
         # Its events come after the answer.
         self._loop.call_soon(self._catch_up, connection, kept)
@@ -361,21 +363,6 @@ class Daemon:
             self._output(kept)
             if kept.status is not None:
                 self._exited(kept)
-
-    def _opened(self, request: int, kept: KeptPty) -> m.Opened:
-        return m.Opened(
-            request,
-            kept.handle,
-            kept.pty.pid,
-            str(kept.directory),
-            kept.geometry.size,
-            kept.start,
-            kept.end,
-            kept.writes,
-            kept.input_bytes,
-            kept.input_taken,
-            kept.sandbox,
-        )
 
     def _used(self, handle: int) -> KeptPty:
         kept = self._by_handle.get(handle)
@@ -458,22 +445,8 @@ class Daemon:
             request,
             None if user is None or user.hello is None else user.hello.pid,
             None if user is None else user.since,
-            _memory_bytes(),
-            tuple(
-                m.TerminalReport(
-                    kept.terminal,
-                    kept.pty.pid,
-                    kept.size.cols,
-                    kept.size.rows,
-                    kept.end,
-                    kept.end - kept.acknowledged,
-                    kept.geometry.size,
-                    kept.is_used,
-                    kept.is_paused,
-                    kept.status is not None,
-                )
-                for kept in self._terminals.values()
-            ),
+            telling.memory_bytes(),
+            tuple(map(telling.report, self._terminals.values())),
         )
 
     def _refuse(self, code: str, message: str) -> m.Refused:
@@ -495,40 +468,3 @@ def _mismatch(hello: m.Hello) -> str:
         f"the host of terminals that runs (process {os.getpid()}, hermitty {__version__}) speaks version {m.VERSION}, "
         f"this hermitty ({hello.release}) version {hello.version}; `hermitty host stop` ends it and its terminals"
     )
-
-
-def _found(kept: KeptPty) -> m.FoundItem:
-    status = kept.status or ExitStatus()
-    return m.FoundItem(
-        kept.terminal,
-        kept.pty.pid,
-        str(kept.directory),
-        kept.size.cols,
-        kept.size.rows,
-        kept.start,
-        kept.end,
-        kept.writes,
-        kept.answered,
-        kept.status is not None,
-        status.code,
-        status.signal,
-    )
-
-
-def _state(request: int, kept: KeptPty) -> m.State:
-    state = inspect(kept.pty)
-    return m.State(
-        request,
-        state.waiting.name,
-        state.shell_in_front,
-        state.shell_replaced,
-        state.echo,
-        state.canonical,
-        state.cwd,
-    )
-
-
-def _memory_bytes() -> int | None:
-    with contextlib.suppress(OSError, ValueError, IndexError):
-        return int(Path("/proc/self/statm").read_text().split()[1]) * os.sysconf("SC_PAGE_SIZE")
-    return None
