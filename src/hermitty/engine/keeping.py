@@ -35,6 +35,8 @@ KEEP_EVERY = 192 * 1024
 
 Record = dict[str, Any]
 
+_ENCODER = json.JSONEncoder(separators=(",", ":"))
+
 
 @dataclass(frozen=True, slots=True)
 class Birth:
@@ -275,7 +277,7 @@ def _last_command(terminal: "Terminal", record: Record) -> Command:
 
 
 def _dump(record: Record) -> bytes:
-    return json.dumps(record, separators=(",", ":")).encode()
+    return _ENCODER.encode(record).encode()
 
 
 def _load(data: bytes | None) -> Record | None:

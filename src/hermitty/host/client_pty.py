@@ -18,7 +18,7 @@ from hermitty.host.base import Sink, TtyState, Waiting
 from hermitty.host.borrowing import Borrowing
 from hermitty.host.link import Link
 from hermitty.host.loan import Turn
-from hermitty.host.private_files import private_path, read_private, write_private
+from hermitty.host.private_files import private_path, read_private, replace_private
 from hermitty.host.ring import RING_FILE, Geometry, RingLog
 from hermitty.host.translation import tty_state
 from hermitty.model import ExitStatus, Size, TerminalId
@@ -221,15 +221,7 @@ class ClientPty:
 
     def put_file(self, name: str, data: bytes) -> None:
         """Write a file of the private directory, all of it or nothing."""
-        path = private_path(self.directory, name)
-        new = path.with_name(f".{name}.new")
-        try:
-            write_private(new, data)
-            os.replace(new, path)
-        except OSError:
-            with contextlib.suppress(OSError):  # the first problem is the one to tell
-                new.unlink()
-            raise
+        replace_private(private_path(self.directory, name), data)
 
     async def get_file(self, name: str) -> bytes | None:
         """Read a file of the private directory."""
@@ -238,7 +230,7 @@ class ClientPty:
     def drop_file(self, name: str) -> None:
         """Delete a file of the private directory."""
         with contextlib.suppress(FileNotFoundError):
-            private_path(self.directory, name).unlink()
+            os.unlink(private_path(self.directory, name))
 
     def mark(self) -> int:
         """Return now, in the kernel's ticks, which are the host's too."""

@@ -211,7 +211,7 @@ class LocalPty:
     def drop_file(self, name: str) -> None:
         """Delete a file of the private directory."""
         with contextlib.suppress(FileNotFoundError):
-            private_path(self.directory, name).unlink()
+            os.unlink(private_path(self.directory, name))
 
     def mark(self) -> int:
         """Return now, in the kernel's ticks."""

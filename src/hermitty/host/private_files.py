@@ -4,6 +4,7 @@ With a sandbox, programs see and write only a part of it, through which terminal
 there is theirs: a link is never followed, a pipe never waited for, and no more is read than a file of ours has.
 """
 
+import contextlib
 import errno
 import os
 import stat
@@ -17,15 +18,38 @@ _MOST_BYTES = 64 * 1024 * 1024
 _CAREFUL = os.O_CLOEXEC | os.O_NOFOLLOW | os.O_NONBLOCK
 
 
-def private_path(directory: Path, name: str) -> Path:
+def private_path(directory: Path, name: str) -> str:
     """Return where a file of that name is."""
     if name.startswith(_OURS) or name == RING_FILE:
-        return directory / name
-    confined = directory / SHELL_DIRECTORY
-    return confined / name if confined.is_dir() else directory / name
+        return f"{directory}/{name}"
+    confined = f"{directory}/{SHELL_DIRECTORY}"
+    return f"{confined}/{name}" if os.path.isdir(confined) else f"{directory}/{name}"
 
 
-def write_private(path: Path, data: bytes) -> None:
+def replace_private(path: str, data: bytes) -> None:
+    """Write a file that only this user can read, all of it or nothing."""
+    directory, name = os.path.split(path)
+    new = f"{directory}/.{name}.new"
+    flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC
+    try:
+        descriptor = os.open(new, flags, 0o600)
+    except FileExistsError:
+        # Somebody was killed before he could give it its name, or a program has put it there.
+        os.unlink(new)
+        descriptor = os.open(new, flags, 0o600)
+    try:
+        try:
+            _write_all(descriptor, data)
+        finally:
+            os.close(descriptor)
+        os.replace(new, path)
+    except OSError:
+        with contextlib.suppress(OSError):  # the first problem is the one to tell
+            os.unlink(new)
+        raise
+
+
+def write_private(path: str, data: bytes) -> None:
     """Write a file that only this user can read."""
     try:
         descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | _CAREFUL, 0o600)
@@ -37,16 +61,20 @@ def write_private(path: Path, data: bytes) -> None:
         descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | _CAREFUL, 0o600)
     try:
         if not stat.S_ISREG(os.fstat(descriptor).st_mode):
-            raise OSError(f"{path.name} is no file")
+            raise OSError(f"{os.path.basename(path)} is no file")
         os.ftruncate(descriptor, 0)
-        view = memoryview(data)
-        while view:
-            view = view[os.write(descriptor, view) :]
+        _write_all(descriptor, data)
     finally:
         os.close(descriptor)
 
 
-def read_private(path: Path) -> bytes | None:
+def _write_all(descriptor: int, data: bytes) -> None:
+    written = os.write(descriptor, data)
+    while written < len(data):
+        written += os.write(descriptor, data[written:])
+
+
+def read_private(path: str) -> bytes | None:
     """Read a file, or None when it is not there."""
     try:
         descriptor = os.open(path, os.O_RDONLY | _CAREFUL)

@@ -147,18 +147,15 @@ class StateStore:
 
         def do(db: sqlite3.Connection) -> None:
             count, total = self._counted(db)
-            before = db.execute("SELECT size FROM results WHERE command_id = ?", (_stored(command_id),)).fetchone()
-            count, total = (count + 1, total + size) if before is None else (count, total + size - before[0])
-            _do(
-                db,
-                "INSERT INTO results (command_id, ended_at, size, result) VALUES (?, ?, ?, ?) "
-                "ON CONFLICT (command_id) DO UPDATE SET ended_at = excluded.ended_at, size = excluded.size, "
-                "result = excluded.result",
-                _stored(command_id),
-                ended_at,
-                size,
-                json_bytes,
-            )
+            stored = _stored(command_id)
+            new = "INSERT INTO results (command_id, ended_at, size, result) VALUES (?, ?, ?, ?) ON CONFLICT DO NOTHING"
+            if db.execute(new, (stored, ended_at, size, json_bytes)).rowcount:
+                count, total = count + 1, total + size
+            else:
+                ((before,),) = db.execute("SELECT size FROM results WHERE command_id = ?", (stored,))
+                change = "UPDATE results SET ended_at = ?, size = ?, result = ? WHERE command_id = ?"
+                _do(db, change, ended_at, size, json_bytes, stored)
+                total += size - before
             while count > self._max_results or total > self._max_result_bytes:
                 oldest = db.execute("SELECT number, size FROM results ORDER BY ended_at, number LIMIT 1").fetchone()
                 if oldest is None:
