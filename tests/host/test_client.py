@@ -463,7 +463,8 @@ async def test_a_host_that_is_killed_is_told_and_nothing_lingers(host: HostClien
     with pytest.raises(HostUnavailable, match=f"pid {host.pid}. is gone"):
         await host.found()
     await host.aclose()
-    assert files_in(str(directory.parent)) is None
+    # A host that starts elsewhere cleans up, too, and may have been first.
+    await so(lambda: not directory.parent.exists())
     assert one.lost == [f"its host (pid {host.pid}) is gone"]
 
 

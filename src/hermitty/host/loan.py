@@ -15,7 +15,6 @@ import errno
 import mmap
 import os
 import resource
-import struct
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -28,6 +27,8 @@ INPUT_BYTES = 64 * 1024
 # Output that comes faster than this in one turn is read by the host: it does that while its user does other things.
 FLOOD_BYTES = 16 * 1024
 
+# The kernel hands out PTY output in pieces of up to 4 KB; a shorter one means that nothing more is there.
+_FULL_READ = 4000
 _HEAD = mmap.PAGESIZE
 _SIZE = _HEAD + INPUT_BYTES
 # From where to where: the master, the ring, the file of the loan, and the two ends of the pipe.
@@ -46,25 +47,29 @@ def most_loans() -> int:
 
 
 class Record:
-    """A few numbers in shared memory. Whoever dies while he changes them leaves what they were before."""
+    """A few numbers in shared memory: two copies, after a number that tells which of them counts.
 
-    def __init__(self, memory: mmap.mmap, at: int, count: int) -> None:
-        self._memory = memory
+    Whoever dies while he changes them leaves what they were before.
+    """
+
+    def __init__(self, numbers: memoryview, at: int, count: int) -> None:
+        self._numbers = numbers
         self._at = at
-        self._values = struct.Struct(f"<{count}Q")
+        self._count = count
 
     def commit(self, *values: int) -> None:
-        """Replace all numbers at once: the byte that tells which copy counts is written last."""
-        copy = self._memory[self._at] ^ 1
-        self._values.pack_into(self._memory, self._place(copy), *values)
-        self._memory[self._at] = copy
+        """Replace all numbers at once."""
+        numbers, at = self._numbers, self._at
+        copy = 1 - numbers[at]
+        first = at + 1 + copy * self._count
+        for place, value in enumerate(values, first):
+            numbers[place] = value
+        numbers[at] = copy
 
     def read(self) -> tuple[int, ...]:
         """Return what was committed last."""
-        return self._values.unpack_from(self._memory, self._place(self._memory[self._at]))
-
-    def _place(self, copy: int) -> int:
-        return self._at + 8 + copy * self._values.size
+        first = self._at + 1 + self._numbers[self._at] * self._count
+        return tuple(self._numbers[first : first + self._count])
 
 
 def output_end(known: int, position: int, size: int) -> int:
@@ -90,10 +95,12 @@ class _Shared:
         self.master, self.ring, self.file, self.source, self.sink = self.descriptors
         self.geometry = geometry
         self._memory = mmap.mmap(self.file, _HEAD)
-        self.ends = Record(self._memory, 0, 1)
-        self.inputs = Record(self._memory, 64, 4)
+        self._numbers = memoryview(self._memory).cast("Q")
+        self.ends = Record(self._numbers, 0, 1)
+        self.inputs = Record(self._numbers, 8, 4)
 
     def close(self, *keep: int) -> None:
+        self._numbers.release()
         self._memory.close()
         for descriptor in self.descriptors:
             if descriptor not in keep:
@@ -191,7 +198,7 @@ class Borrowed:
             raise
         self._end = 0
         self._position = 0
-        _, self._writes, self._answered, self._bytes = self._shared.inputs.read()
+        self._at, self._writes, self._answered, self._bytes = self._shared.inputs.read()
 
     @property
     def master(self) -> int:
@@ -214,6 +221,8 @@ class Borrowed:
             except OSError:
                 moved = 0
             is_stuck = not moved or not self._into_ring(moved)
+            if moved < _FULL_READ:
+                break
         if self._end > began:
             self._shared.ends.commit(self._end)
         return Turn(self._end, self._end - began >= FLOOD_BYTES, is_stuck)
@@ -237,21 +246,22 @@ class Borrowed:
 
         `number` and `total` count writes and their bytes, this one included, since the PTY was opened.
         """
-        file = self._shared.file
-        at = os.lseek(file, 0, os.SEEK_CUR)
+        file, at = self._shared.file, self._at
         if at + len(data) > _SIZE:
             if len(data) > INPUT_BYTES:
                 return None
             # In this order: a position behind what is committed means that nothing is left to write.
             self._shared.inputs.commit(_HEAD, self._writes, self._answered, self._bytes)
-            at = os.lseek(file, _HEAD, os.SEEK_SET)
+            at = self._at = os.lseek(file, _HEAD, os.SEEK_SET)
         try:
             if os.pwrite(file, data, at) < len(data):
                 return None
         except OSError:
             return None
         self._writes, self._answered, self._bytes = number, max(self._answered, answers_to), total
-        self._shared.inputs.commit(at + len(data), self._writes, self._answered, self._bytes)
+        # Up to here everything will be written, by whomever.
+        self._at = at + len(data)
+        self._shared.inputs.commit(self._at, self._writes, self._answered, self._bytes)
         written = 0
         while written < len(data):
             try:

@@ -32,6 +32,7 @@ from hermitty.runtime.recording.segments import (
 from hermitty.wire.asciicast import MARKER
 
 _LOOK_AGAIN_S = 3600.0
+_LOOK_AT_INPUT_S = 1.0
 _SHOWN_CHARACTERS = 200
 # So much of a line is looked at for secrets that the cut goes through.
 _MASKED_CHARACTERS = 2000
@@ -64,6 +65,8 @@ class Recordings:
         self._total = 0
         self._count = 0
         self._looked: float | None = None
+        self._records_input = False
+        self._look_at_input = 0.0
         self._looking: asyncio.Task[None] | None = None
         self._closed = False
 
@@ -112,8 +115,12 @@ class Recordings:
 
     @property
     def records_input(self) -> bool:
-        """Tell whether `before_input` is to be called at all."""
-        return self._settings().input
+        """Tell whether `before_input` is to be called. Settings are looked at now and then, not for every key."""
+        now = time.monotonic()
+        if now >= self._look_at_input:
+            self._look_at_input = now + _LOOK_AT_INPUT_S
+            self._records_input = self._settings().input
+        return self._records_input
 
     async def before_input(self, terminal_id: str, data: bytes) -> None:
         """Record what somebody is about to type, if that is wanted and the terminal will show it.
