@@ -534,3 +534,14 @@ async def test_a_command_that_is_killed_leaves_no_daemon(runtime: Runtime, work:
     await command.kill()
     await gone(daemon)
     assert terminal.is_open
+
+
+async def test_no_program_gets_rid_of_what_it_is_found_by(confined: OpenConfined, mechanism: str) -> None:
+    if mechanism == "bubblewrap":
+        pytest.skip("a process namespace ends all of it, whatever their limits")
+    terminal = await confined()
+    before = await terminal.run("ulimit -Hx", wait_s=PATIENCE_S)
+    assert before.text.strip().isdigit()
+    for line in ("ulimit -x 5", "prlimit --locks=5 --pid $$"):
+        assert (await terminal.run(line, wait_s=PATIENCE_S)).exit_code != 0
+    assert (await terminal.run("ulimit -Hx", wait_s=PATIENCE_S)).text == before.text

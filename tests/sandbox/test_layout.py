@@ -55,7 +55,11 @@ def facts(disk: Mapping[str, bool | str], home: str = HOME) -> Facts:
             {each[len(path.rstrip("/")) + 1 :].split("/")[0] for each in disk if each != path and within(each, path)}
         )
 
-    return Facts(home, real, lambda path: disk.get(path) is True, names)
+    def entries(path: str) -> list[tuple[str, bool]]:
+        found = ((name, disk.get(posixpath.join(path, name))) for name in names(path))
+        return [(name, kind) for name, kind in found if isinstance(kind, bool)]
+
+    return Facts(home, real, lambda path: disk.get(path) is True, names, entries)
 
 
 def made(
@@ -237,6 +241,13 @@ def test_the_network_is_shared_when_it_is_asked_for() -> None:
     assert "--share-net" in bubblewrap.arguments("bwrap", order, made(), ["x"], cwd=WORK)
 
 
+@pytest.mark.parametrize("mode", [Mode.WORKSPACE, Mode.STRICT])
+@pytest.mark.parametrize("path", [WORK, f"{WORK}/.git", f"{WORK}/.git/hooks"])
+def test_what_is_listed_and_writable_is_mounted_once(mode: Mode, path: str) -> None:
+    # A descriptor that bubblewrap mounts from is closed then.
+    assert made(mode=mode, read=(path,)).mounts == made(mode=mode).mounts
+
+
 def test_the_rules_of_landlock_name_all_but_the_secrets() -> None:
     rules = landlock.rules(made(hide=(f"{HOME}/state",)), facts(DISK))
     readable = {rule.path for rule in rules if rule.access == "read"}
@@ -259,7 +270,7 @@ def test_no_rule_of_landlock_covers_a_hole(tree: dict[str, bool], holes: list[li
     for path in (*tree, *named):
         parts = path.split("/")
         disk |= {"/".join(parts[:count]): True for count in range(2, len(parts) + 1)}
-    found = landlock._around("/", named, facts(disk))
+    found = [rule.path for rule in landlock._read_around("/", named, facts(disk))]
     assert not [path for path in found for hole in named if within(hole, path) or within(path, hole)]
     covered = [path for path in disk if any(within(path, root) for root in found)]
     assert [

@@ -64,6 +64,14 @@ def outcome(steps: bytes, number: int, *arguments: int, machine: int = X86) -> s
         (FULL, 56, (0x10000011,), "EPERM"),
         (FULL, 435, (), "ENOSYS"),  # clone3
         (FULL, 165, (), "EPERM"),  # mount
+        (BARE, 160, (10,), "allow"),  # setrlimit, of locks: a namespace ends all of it
+        (FULL, 160, (10,), "EPERM"),
+        (FULL, 160, (7,), "allow"),
+        (FULL, 302, (0, 10, 0, 0x1000), "allow"),  # prlimit64 that only asks
+        (FULL, 302, (0, 10, 0x1000, 0), "EPERM"),
+        (FULL, 302, (0, 10, 0x7FFF00000000, 0), "EPERM"),
+        (FULL, 302, (0, 0xABCD0000000A, 0x1000, 0), "EPERM"),  # the kernel looks at the lower half
+        (FULL, 302, (0, 7, 0x1000, 0), "allow"),
     ],
 )
 def test_what_calls_get(wanted: Filter, number: int, arguments: tuple[int, ...], expected: str) -> None:

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from hermitty.config import Settings
 from hermitty.errors import InvalidRequest
-from hermitty.runtime.confining import Confining
+from hermitty.runtime.confining import Confining, floor_of
 from hermitty.sandbox.hidden import confined_environment
 from hermitty.sandbox.spec import Confinement, Effective, Mode, Sandbox, confine
 
@@ -184,3 +184,37 @@ def test_a_session_is_held_to_the_settings_of_where_it_began() -> None:
     assert (order.mode, order.workspace) == (Mode.STRICT, "/elsewhere")
     with pytest.raises(InvalidRequest, match="ask for no less"):
         confining.order(Sandbox(mode=Mode.WORKSPACE), root="/elsewhere", began="/proj")
+
+
+@given(
+    mode=st.sampled_from(Mode),
+    entries=st.dictionaries(
+        st.sampled_from(["/", "/a", "/a/b", "/c"]), st.sampled_from(["off", "workspace", "strict"])
+    ),
+    places=st.tuples(*[st.sampled_from(["/a", "/a/b", "/a/b/d", "/c", "/e"])] * 2),
+    began=st.sampled_from([None, "/a", "/a/b", "/c", "/e"]),
+)
+def test_the_strictest_place_counts_whatever_a_caller_names(
+    mode: Mode, entries: dict[str, str], places: tuple[str, str], began: str | None
+) -> None:
+    settings = Settings().with_values({"sandbox.mode": str(mode), "sandbox.workspaces": entries})
+    confining = Confining(lambda: settings)
+    root, cwd = places
+    floors = [floor_of(settings.sandbox, each).mode for each in (root, cwd, began) if each is not None]
+    strictest = max(floors, key=lambda each: each.strength)
+
+    order = confining.order(None, root=root, cwd=cwd, began=began)
+    assert (Mode.OFF if order is None else order.mode) is strictest
+    for less in Mode:
+        if less.strength < strictest.strength:
+            with pytest.raises(InvalidRequest, match="ask for no less"):
+                confining.order(Sandbox(mode=less), root=root, cwd=cwd, began=began)
+
+
+def test_a_mode_for_all_holds_for_every_session() -> None:
+    settings = Settings().with_values({"sandbox.mode": "workspace"})
+    confining = Confining(lambda: settings)
+    for began in (None, "/", "/elsewhere"):
+        order = confining.order(None, root="/anywhere", began=began)
+        assert order is not None
+        assert order.mode is Mode.WORKSPACE

@@ -159,6 +159,27 @@ async def test_the_settings_of_a_workspace(needs_bubblewrap: None, home: Path, w
         assert (await runtime.run("true", cwd=tmp_path / "other")).sandbox is None
 
 
+async def test_no_name_that_a_caller_chooses_evades_the_settings_of_a_workspace(
+    needs_bubblewrap: None, home: Path, work: Path, tmp_path: Path
+) -> None:
+    other = tmp_path / "other"
+    other.mkdir()
+    # What lies in /tmp can be seen from another workspace only if it is listed.
+    listed = {"sandbox__workspaces": {str(work): "workspace"}, "sandbox__read": (str(work),)}
+    async with hermitty.open(settings_in(home, **listed, policy__mode="off")) as runtime:
+        await runtime.run("true", cwd=work, session="one")
+        # Nor a new session, nor a workspace elsewhere, nor both, nor the old session in another workspace.
+        for asked in (
+            {"cwd": work, "session": "two"},
+            {"cwd": work, "workspace": str(other)},
+            {"cwd": work, "workspace": str(other), "session": "three"},
+            {"cwd": other, "workspace": str(other), "session": "one"},
+            {"cwd": other, "session": "one"},
+        ):
+            assert (await runtime.run("true", **asked)).sandbox is not None, asked  # type: ignore[arg-type]
+        assert (await runtime.run("true", cwd=other, session="four")).sandbox is None
+
+
 async def test_our_own_state_is_hidden(
     needs_bubblewrap: None, home: Path, work: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -1,4 +1,9 @@
-"""Which sandbox a terminal or a process gets: what the caller wishes, on top of what the settings say."""
+"""Which sandbox a terminal or a process gets: what the caller wishes, on top of what the settings say.
+
+What the settings say is about directories, and names that callers choose change nothing in it. `sandbox.mode` counts
+everywhere, an entry of `sandbox.workspaces` instead of it in its directory. Of all places that a request has to do with
+(its workspace, its directory, where its session began; as they are named, and where links lead), the strictest counts.
+"""
 
 import asyncio
 import os
@@ -8,6 +13,7 @@ from hermitty.config import SandboxSettings, Settings
 from hermitty.engine.terminal import Terminal
 from hermitty.errors import InvalidSettings
 from hermitty.host.base import Host
+from hermitty.sandbox.groups import settle
 from hermitty.sandbox.layout import within
 from hermitty.sandbox.plan import foresee
 from hermitty.sandbox.spec import Confinement, Effective, Mode, Sandbox, confine
@@ -20,20 +26,28 @@ class Confining:
         self._settings = settings
         self._hide = tuple(path for path in hide if path != os.devnull)
 
-    def order(self, wish: Sandbox | None, *, root: str, began: str | None = None) -> Confinement | None:
+    def order(
+        self, wish: Sandbox | None, *, root: str, began: str | None = None, cwd: str | None = None
+    ) -> Confinement | None:
         """Return what a terminal of the project at `root` is confined by; None: by nothing. Raises InvalidRequest.
 
-        A session that began in a project is held to its settings elsewhere, too.
+        A session that `began` in a project is held to its settings elsewhere, too, and so is whoever starts in one
+        (`cwd`) for another project.
         """
         settings = self._settings().sandbox
         if wish is None and settings.mode == Mode.OFF and not settings.workspaces:
             return None
         root = os.path.normpath(root)
-        # A link in one project to another one does not make its settings count there.
-        places = [os.path.normpath(each) for each in (root, began) if each is not None]
-        places += [os.path.realpath(each) for each in places]
-        floor = max((floor_of(settings, each) for each in places), key=_strength)
-        return confine(wish, floor, workspace=root, hide=self._hide, allow_weaker=settings.allow_weaker)
+        places = [root]
+        if settings.workspaces:  # otherwise all places are alike
+            # A link in one project to another one does not make its settings count there.
+            places = [os.path.normpath(each) for each in (root, began, cwd) if each is not None]
+            places += [os.path.realpath(each) for each in places]
+        floor = max((floor_of(settings, each) for each in dict.fromkeys(places)), key=_strength)
+        order = confine(wish, floor, workspace=root, hide=self._hide, allow_weaker=settings.allow_weaker)
+        if order is not None:
+            settle()
+        return order
 
     async def foreseen(self, order: Confinement | None, host: Host) -> str | None:
         """Return the directory that a sandbox of this order would keep programs in, if that can be relied upon.

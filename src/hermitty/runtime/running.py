@@ -167,11 +167,10 @@ class Runner:
         """Return the sandbox of a request: around its workspace, or else where its session began, or its directory."""
         cwd = self._registry.path(self.directory(request), request.session)
         root = request.root(cwd) or cwd
-        began = None
-        if request.workspace is None and request.session is not None:
-            began = self._registry.session_root(request.session)
-            root = began if began is not None and within(cwd, began) else root
-        return self._confining.order(request.sandbox, root=root, began=began)
+        began = None if request.session is None else self._registry.session_root(request.session)
+        if request.workspace is None and began is not None and within(cwd, began):
+            root = began
+        return self._confining.order(request.sandbox, root=root, began=began, cwd=cwd)
 
     async def _permit(self, request: RunRequest, order: Confinement | None = None) -> "Permit | None":
         """Ask for leave, once it is clear that the request can be carried out at all."""

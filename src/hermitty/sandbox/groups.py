@@ -1,8 +1,13 @@
 """Control groups: limits that hold for all processes of a terminal together, and an end that none of them escapes.
 
-Groups are made below the one that this process is in, so whatever limits us goes on to limit them. With version 1,
-whose groups know no owner, only at the top of a hierarchy: any other group belongs to whoever made it. A group's name
-tells the process that made it; what a dead one left is removed by the next.
+Groups are made below the one that this process is in, so whatever limits us goes on to limit them, and only where that
+one is ours: whoever made it may count, limit or end what is in it, and would miss what was moved. Ours is the top of a
+hierarchy; a group that was delegated to us (version 2); and one whose owner is this user, who is not root (version 1,
+where that is what handing over means). A group's name tells the process that made it; what a dead one left is removed
+by the next.
+
+Version 2 hands controllers on only from a group without processes of its own. So, in a delegated group, this process
+moves to a leaf of it, once; other processes of hermitty that are started from there find their way back up.
 
 To move another process into a group, or a whole one, the kernel waits until all processors agree: 5 to 15 ms. A thread
 that moves itself alone waits for nothing. Version 1 has a file for that (`tasks`), and there it is used.
@@ -12,7 +17,7 @@ import contextlib
 import itertools
 import os
 import signal
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import cache
 from pathlib import Path
@@ -20,11 +25,15 @@ from pathlib import Path
 from hermitty.sandbox.spec import Confinement
 
 _PREFIX = "hermitty-"
+# The leaf of a delegated group where processes of hermitty itself are. A service can be started in it right away
+# (`DelegateSubgroup=` of systemd).
+OWN_LEAF = "hermitty"
 _numbers = itertools.count(1)
 _PERIOD_US = 100_000
 
 # Where whoever writes 0 joins, by version; in the first one as a thread.
 _JOINED = {1: "tasks", 2: "cgroup.procs"}
+_OPTIONAL = ("memory.swap.max", "memory.memsw.limit_in_bytes")
 _CONTROLLERS = {"pids": "pids", "memory": "memory", "cpu": "cpu"}
 
 
@@ -80,7 +89,7 @@ class Group:
     @property
     def can_kill(self) -> bool:
         """Tell whether `kill` reaches everybody, whatever they do meanwhile."""
-        return any(
+        return "pids" in self.enforced or any(
             version == 2 and (directory / "cgroup.kill").exists() for directory, version in self.directories.items()
         )
 
@@ -95,9 +104,13 @@ class Group:
     def kill(self) -> None:
         """Kill every process in it."""
         for directory, version in self.directories.items():
-            if version == 2:
-                with contextlib.suppress(OSError):
+            with contextlib.suppress(OSError):
+                if version == 2:
                     (directory / "cgroup.kill").write_text("1")
+                elif "pids" in self.enforced:
+                    # Whoever may not fork cannot outrun somebody who kills one after the other. Of several groups, only
+                    # the one that counts processes has this file.
+                    _write(directory / "pids.max", b"0")
         for pid in self.members():
             if pid > 0:  # of another namespace, which this process cannot see
                 with contextlib.suppress(ProcessLookupError, PermissionError):
@@ -116,8 +129,12 @@ class Group:
         return True
 
 
-def find_hierarchies(mounts: str, own: str) -> Hierarchies:
-    """Read /proc/self/mountinfo and /proc/self/cgroup."""
+def find_hierarchies(mounts: str, own: str, *, is_handed_over: Callable[[Path], bool] | None = None) -> Hierarchies:
+    """Read /proc/self/mountinfo and /proc/self/cgroup.
+
+    `is_handed_over` tells whether a group of version 1 that is not the top is ours all the same.
+    """
+    is_handed_over = is_handed_over or _is_own_group
     places = {}  # controller, or "" for version 2: where it is mounted, and which part of it
     for line in mounts.splitlines():
         before, _, after = line.partition(" - ")
@@ -141,11 +158,21 @@ def find_hierarchies(mounts: str, own: str) -> Hierarchies:
             inner = os.path.relpath(path, part) if path.startswith(part) else "."
             here = Path(os.path.normpath(os.path.join(mounted, inner)))
             if number == "0":
-                unified = Hierarchy(2, here)
+                unified = Hierarchy(2, here.parent if path != "/" and here.name == OWN_LEAF else here)
             elif name in _CONTROLLERS:
-                problem = None if path == "/" else f"its control group {path} belongs to whoever started hermitty"
+                is_ours = path == "/" or is_handed_over(here)
+                problem = None if is_ours else f"its control group {path} belongs to whoever started hermitty"
                 limits[name] = Hierarchy(1, here, problem)
     return Hierarchies(limits, unified)
+
+
+def _is_own_group(here: Path) -> bool:
+    """Tell whether a group of version 1 is this user's. As root, every group is, and that tells nothing."""
+    user = os.getuid()
+    try:
+        return user != 0 and os.stat(here).st_uid == user and os.access(here, os.W_OK)
+    except OSError:
+        return False
 
 
 @cache
@@ -159,6 +186,18 @@ def our_hierarchies() -> Hierarchies:
     return found
 
 
+@cache
+def settle() -> None:
+    """Move to the leaf if the group of this process was delegated to it, so that another one can make groups there.
+
+    A durable host makes them, and whoever started it is usually in the same group.
+    """
+    unified = our_hierarchies().unified
+    if unified is not None and _is_delegated(unified.here):
+        with contextlib.suppress(OSError):  # then limits are reported as not enforced
+            _move_to_leaf(unified.here)
+
+
 def make_group(order: Confinement, there: Hierarchies, *, to_kill: bool) -> Group:
     """Make what an order asks for, as far as this process may; the rest is in `missing`, with the reason."""
     group = Group()
@@ -167,7 +206,8 @@ def make_group(order: Confinement, there: Hierarchies, *, to_kill: bool) -> Grou
     for what, amount in wanted.items():
         if amount is not None:
             _limit(group, what, amount, there, name)
-    if to_kill and there.unified is not None:
+    # To join a group of version 2 takes milliseconds, and one that counts processes does as well.
+    if to_kill and "pids" not in group.enforced and there.unified is not None:
         with contextlib.suppress(OSError):
             _made(group, there.unified, name)
     return group
@@ -197,11 +237,9 @@ def _limit(group: Group, what: str, amount: float, there: Hierarchies, name: str
     try:
         directory = _made(group, hierarchy, name)
         for file, text in _settings(what, amount, hierarchy.version):
-            try:
-                (directory / file).write_text(text)
-            except FileNotFoundError:
-                if not file.startswith("memory.") or file in ("memory.max", "memory.limit_in_bytes"):
-                    raise  # swap is not always counted
+            # Swap is not always counted. The kernel does not say that a file is missing to whoever would make it.
+            if file not in _OPTIONAL or os.path.exists(directory / file):
+                _write(directory / file, text.encode(), make=True)
     except OSError as exc:
         group.missing[what] = f"its control group cannot be used: {exc.strerror or exc}"
         return
@@ -231,11 +269,21 @@ def _with_controller(unified: Hierarchy, controller: str) -> Hierarchy:
         if controller not in (here / "cgroup.subtree_control").read_text().split():
             if not _is_delegated(here):
                 return Hierarchy(2, here, "the control group of this process was not delegated to it")
-            (here / "cgroup.subtree_control").write_text(f"+{controller}")
+            _move_to_leaf(here)
+            _write(here / "cgroup.subtree_control", f"+{controller}".encode())
     except OSError as exc:
         why = exc.strerror or exc
         return Hierarchy(2, here, f"the control group of this process hands no {controller} controller on: {why}")
     return unified
+
+
+def _move_to_leaf(here: Path) -> None:
+    """Take this process out of a delegated group. Whoever else is in it stays: then the kernel hands nothing on."""
+    pid = os.getpid()
+    if pid in {int(line) for line in (here / "cgroup.procs").read_text().split()}:
+        leaf = here / OWN_LEAF
+        leaf.mkdir(mode=0o755, exist_ok=True)
+        _write(leaf / "cgroup.procs", str(pid).encode())
 
 
 def _is_delegated(here: Path) -> bool:
@@ -256,9 +304,14 @@ def _made(group: Group, hierarchy: Hierarchy, name: str) -> Path:
 
 def _join(directory: Path) -> None:
     """Move this thread into a group of version 1."""
-    descriptor = os.open(directory / _JOINED[1], os.O_WRONLY | os.O_CLOEXEC)
+    _write(directory / _JOINED[1], b"0")
+
+
+def _write(file: Path, data: bytes, *, make: bool = False) -> None:
+    """Write to a file that the kernel has made. A file object costs three times as much."""
+    descriptor = os.open(file, os.O_WRONLY | os.O_CLOEXEC | (os.O_CREAT if make else 0))
     try:
-        os.write(descriptor, b"0")
+        os.write(descriptor, data)
     finally:
         os.close(descriptor)
 

@@ -5,7 +5,6 @@ directory; those that hold a secret can be passed through, but not listed. It ha
 of a writable directory nothing can be excepted.
 """
 
-import posixpath
 from dataclasses import dataclass
 from typing import Literal
 
@@ -28,20 +27,21 @@ class Rule:
 
     access: Access
     path: str
+    is_directory: bool = True
 
 
 def rules(made: Layout, facts: Facts) -> tuple[Rule, ...]:
     """Return what is allowed; everything else is not."""
     secrets = [*made.hidden, *_NEVER]
     roots = ["/"] if made.readable is None else [facts.real(path) or path for path in made.readable]
-    found = [Rule("read", path) for root in roots for path in _around(root, secrets, facts)]
-    found += [Rule("read", path) for path in hidden.NAME_SERVICE if facts.real(path) is not None]
-    found += [Rule("read", path) for root in made.listed for path in _around(root, _inside(root, secrets), facts)]
+    found = [each for root in roots for each in _read_around(root, secrets, facts)]
+    found += [_read(real, facts) for path in hidden.NAME_SERVICE if (real := facts.real(path)) is not None]
+    found += [each for root in made.listed for each in _read_around(root, _inside(root, secrets), facts)]
     if made.readable is not None:
         found.append(Rule("read", "/proc"))
     # Leave to write in a directory is leave for all that is in it: nothing in a workspace can be sealed or hidden.
     found += [Rule("write", root) for root in made.writable]
-    found += [Rule("device", path) for path in _DEVICES]
+    found += [Rule("device", path, is_directory=False) for path in _DEVICES]
     found.append(Rule("write", made.directory))
     return tuple(dict.fromkeys(found))
 
@@ -50,16 +50,30 @@ def _inside(root: str, holes: list[str]) -> list[str]:
     return [hole for hole in holes if within(hole, root) and hole != root]
 
 
-def _around(root: str, holes: list[str], facts: Facts) -> list[str]:
-    """Return paths that cover a directory, but for the holes in it."""
+def _read(path: str, facts: Facts) -> Rule:
+    return Rule("read", path, facts.is_directory(path))
+
+
+def _read_around(root: str, holes: list[str], facts: Facts) -> list[Rule]:
+    """Return rules that cover a file or directory, but for the holes in it."""
     if any(within(root, hole) for hole in holes):
         return []
-    if not any(within(hole, root) for hole in holes):
-        return [root]
-    found: list[str] = []
-    for name in facts.names(root)[:_MOST_NAMES]:
-        path = posixpath.join(root, name)
-        real = facts.real(path)
-        if real == path:  # where a link leads is covered by its own name
-            found += _around(path, holes, facts)
+    inside = _inside(root, holes)
+    return _in_directory(root, inside, facts) if inside else [_read(root, facts)]
+
+
+def _in_directory(root: str, holes: list[str], facts: Facts) -> list[Rule]:
+    """Return rules for what is in a directory, but for the holes, which all lie in it."""
+    start = 1 if root == "/" else len(root) + 1
+    holes_of: dict[str, list[str]] = {}
+    for hole in holes:
+        holes_of.setdefault(hole[start:].partition("/")[0], []).append(hole)
+    found: list[Rule] = []
+    for name, is_directory in facts.entries(root)[:_MOST_NAMES]:
+        path = root[:start] + name if start == 1 else f"{root}/{name}"
+        below = holes_of.get(name)
+        if below is None:
+            found.append(Rule("read", path, is_directory))
+        elif path not in below:
+            found += _in_directory(path, below, facts)
     return found

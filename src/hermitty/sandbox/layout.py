@@ -33,13 +33,15 @@ class Mount:
 class Facts:
     """What must be known of the machine. `real` gives the real path of what exists, `names` what is in a directory.
 
-    `is_readable` tells whether this user can read something: what he cannot, needs no hiding.
+    `names` is None where that cannot be told. `entries` are those that are no links, each with whether it is a
+    directory. `is_readable` tells whether this user can read something: what he cannot, needs no hiding.
     """
 
     home: str
     real: Callable[[str], str | None]
     is_directory: Callable[[str], bool]
-    names: Callable[[str], list[str]]
+    names: Callable[[str], list[str] | None]
+    entries: Callable[[str], list[tuple[str, bool]]]
     is_readable: Callable[[str], bool] = lambda path: True
     is_root: bool = False
 
@@ -101,8 +103,10 @@ def layout(order: Confinement, facts: Facts, *, cwd: str, directory: str) -> Lay
     elif _is_private(home):
         mounts.append(Mount("ro", home))
     # What is listed opens a part of what is hidden, if it lies in it, and never what is hidden in it.
-    openings = [path for path in listed if any(within(path, secret) for secret in secrets)]
-    mounts += [Mount("ro", path) for path in listed if path not in openings]
+    # In what can be written, it is there anyway.
+    apart = [path for path in listed if not any(within(path, root) for root in writable)]
+    openings = [path for path in apart if any(within(path, secret) for secret in secrets)]
+    mounts += [Mount("ro", path) for path in apart if path not in openings]
     opened = [secret for secret in outside if any(within(path, secret) for path in openings)]
     mounts += [_hide(path, facts) for path in outside if path not in opened and _is_there(path, mounts, order.mode)]
     mounts += [Mount("tmpfs", path) for path in opened if path not in openings]
@@ -183,8 +187,9 @@ def _secrets_of(home: str) -> tuple[tuple[str, str], ...]:
 def _secrets(order: Confinement, facts: Facts, home: str) -> list[str]:
     # One look at what is there spares most of a hundred. Some file systems take names in any case; a home that cannot
     # be listed tells nothing.
-    there = {name.casefold() for name in facts.names(facts.home)}
-    of_home = (path for first, path in _secrets_of(facts.home) if first in there or not there)
+    names = facts.names(facts.home)
+    there = None if names is None else {name.casefold() for name in names}
+    of_home = (path for first, path in _secrets_of(facts.home) if there is None or first in there)
     # The home directory of root is hidden from others; from root himself, its secrets are.
     of_system = (path for path in hidden.SECRETS_OF_SYSTEM if not within(home, path) and facts.is_readable(path))
     asked = _existing(_expanded((*order.read_deny, *order.hide), facts), facts)

@@ -8,15 +8,15 @@ import contextlib
 import itertools
 import os
 import platform
-import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cache
 
 from hermitty.errors import SandboxRefused, SandboxUnavailable
 from hermitty.sandbox import bubblewrap, groups, landlock, seccomp
 from hermitty.sandbox.advice import advise, look_around
 from hermitty.sandbox.layout import Facts, Layout, layout, within
-from hermitty.sandbox.probe import LAUNCHER, Abilities, abilities, encoded, filter_descriptor, launch_order
+from hermitty.sandbox.probe import Abilities, abilities, filter_descriptor, launch_order, launched, order_descriptor
 from hermitty.sandbox.spec import EACH_PROCESS, Confinement, Effective
 
 # Where the child finds what it is handed.
@@ -125,8 +125,9 @@ def foresee(order: Confinement) -> Effective:
 
 
 def disk_facts(home: str) -> Facts:
-    """Return the facts of this machine."""
+    """Return the facts of this machine, each as it is when it is first asked for."""
 
+    @cache
     def real(path: str) -> str | None:
         # About a hundred are asked for, and most are not there: that is quickly told. The kernel knows the path of
         # what was opened, in a tenth of the time that following every link takes.
@@ -144,12 +145,25 @@ def disk_facts(home: str) -> Facts:
         finally:
             os.close(descriptor)
 
-    def names(path: str) -> list[str]:
+    def names(path: str) -> list[str] | None:
         with contextlib.suppress(OSError):
-            return sorted(os.listdir(path))
+            return os.listdir(path)
+        return None
+
+    def entries(path: str) -> list[tuple[str, bool]]:
+        with contextlib.suppress(OSError), os.scandir(path) as found:
+            return sorted((each.name, each.is_dir()) for each in found if not each.is_symlink())
         return []
 
-    return Facts(home, real, os.path.isdir, names, lambda path: os.access(path, os.R_OK), os.getuid() == 0)
+    return Facts(
+        home=home,
+        real=real,
+        is_directory=os.path.isdir,
+        names=names,
+        entries=entries,
+        is_readable=lambda path: os.access(path, os.R_OK),
+        is_root=os.getuid() == 0,
+    )
 
 
 def _wrap(prepared: Prepared, order: Confinement, made: Layout, argv: Sequence[str], found: Abilities) -> None:
@@ -224,11 +238,14 @@ def _launch(prepared: Prepared, order: Confinement, made: Layout, argv: Sequence
     wanted = seccomp.Filter(network=order.network == "none", namespaces=True)
     steps = seccomp.program(wanted, platform.machine())
     assert steps is not None  # it was tried
-    allowed = [(rule.access, rule.path) for rule in landlock.rules(made, facts)]
+    allowed = [(rule.access, rule.is_directory, rule.path) for rule in landlock.rules(made, facts)]
     data_bytes = order.memory_bytes if _is_limited_by_process(prepared) else None
-    told = encoded(launch_order(allowed, steps, network=order.network, data_bytes=data_bytes))
     os.makedirs(os.path.join(made.directory, _TEMPORARY), mode=0o700, exist_ok=True)
-    prepared.argv = (sys.executable, "-I", "-S", LAUNCHER, told, *argv)
+    ours = order_descriptor(launch_order(allowed, steps, network=order.network, data_bytes=data_bytes))
+    # A shell comes first: beyond 9 it could not hand a descriptor on, and it has some above that for itself.
+    theirs = next(number for number in range(_FIRST_DESCRIPTOR, _FIRST_DESCRIPTOR + 2) if number != ours)
+    prepared.descriptors = {theirs: ours}
+    prepared.argv = (*launched(theirs), *argv)
 
 
 def _is_limited_by_process(prepared: Prepared) -> bool:

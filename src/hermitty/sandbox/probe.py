@@ -3,6 +3,7 @@
 Each mechanism is tried once in the life of a process. Whoever has an event loop asks in a thread.
 """
 
+import errno
 import marshal
 import os
 import platform
@@ -12,14 +13,21 @@ import sys
 import threading
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
+from types import CodeType
 
 from hermitty.sandbox import bubblewrap, seccomp
 
 _PATIENCE_S = 10.0
 # bubblewrap seals a part of what root could set the kernel with; layouts rely on that.
 _TRIED = "! [ -w /proc/irq ] && ! [ -w /proc/bus ] && ! [ -w /proc/sysrq-trigger ]"
-LAUNCHER = str(Path(__file__).with_name("launcher.py"))
+
+# The launcher is not looked up by its name: it comes with its order, compiled, by a descriptor that this is told.
+_BEGIN = (
+    "import marshal,posix,sys;d=int(sys.argv[1]);h=posix.read(d,posix.fstat(d).st_size);posix.close(d);"
+    "c,o=marshal.loads(h);m={'__name__':'launcher'};exec(c,m);m['main'](o,sys.argv[2:])"
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,10 +106,11 @@ def try_landlock() -> Landlock:
     steps = seccomp.program(seccomp.Filter(network=True, namespaces=True), platform.machine())
     if steps is None:
         return Landlock(0, f"the system calls of {platform.machine()} are not known")
-    order = encoded(launch_order([("read", "/")], steps, network="none", probe=True))
+    order = order_descriptor(launch_order([("read", True, "/")], steps, network="none", probe=True))
     try:
         done = subprocess.run(
-            [sys.executable, "-I", "-S", LAUNCHER, order],
+            launched(order),
+            pass_fds=(order,),
             stdin=subprocess.DEVNULL,
             capture_output=True,
             text=True,
@@ -111,22 +120,40 @@ def try_landlock() -> Landlock:
         version = int(done.stdout) if done.returncode == 0 else 0
     except (OSError, subprocess.TimeoutExpired, ValueError) as exc:
         return Landlock(0, f"it could not be tried: {exc}")
+    finally:
+        os.close(order)
     return Landlock(version, None if version else _last_line(done.stderr) or f"it ended with code {done.returncode}")
 
 
 def launch_order(
-    rules: Sequence[tuple[str, str]], steps: bytes, *, network: str, probe: bool = False, data_bytes: int | None = None
+    rules: Sequence[tuple[str, bool, str]],
+    steps: bytes,
+    *,
+    network: str,
+    probe: bool = False,
+    data_bytes: int | None = None,
 ) -> dict[str, object]:
-    """Return what the launcher is told."""
+    """Return what the launcher is told. Rules are of a kind of access, whether it is a directory, and a path."""
     order: dict[str, object] = {"rules": list(rules), "network": network, "filter": steps}
     if data_bytes is not None:
         order["data"] = data_bytes
     return order | {"probe": True} if probe else order | {"parent": os.getpid()}
 
 
-def encoded(order: dict[str, object]) -> str:
-    """Write what the launcher is told as one word. It is read by the same Python, at once."""
-    return marshal.dumps(order).hex()
+def launched(descriptor: int) -> list[str]:
+    """Return the words that start the launcher, whose order is at that descriptor of its own; the program follows."""
+    return [sys.executable, "-I", "-S", "-c", _BEGIN, str(descriptor)]
+
+
+def order_descriptor(order: dict[str, object]) -> int:
+    """Return a descriptor with the launcher and what it is told; the caller closes it. The same Python reads it."""
+    return _holding("hermitty-launcher", marshal.dumps((_launcher(), order)))
+
+
+@cache
+def _launcher() -> CodeType:
+    path = Path(__file__).with_name("launcher.py")
+    return compile(path.read_bytes(), str(path), "exec", dont_inherit=True, optimize=2)
 
 
 def _filter_works(words: list[str]) -> bool:
@@ -152,9 +179,19 @@ def _descriptors_work(words: list[str]) -> bool:
 
 def filter_descriptor(steps: bytes) -> int:
     """Return a descriptor from which a filter can be read; the caller closes it."""
-    descriptor = os.memfd_create("hermitty-filter", os.MFD_CLOEXEC)
-    os.write(descriptor, steps)
-    os.lseek(descriptor, 0, os.SEEK_SET)
+    return _holding("hermitty-filter", steps)
+
+
+def _holding(name: str, data: bytes) -> int:
+    descriptor = os.memfd_create(name, os.MFD_CLOEXEC)
+    try:
+        written = os.write(descriptor, data)
+        if written != len(data):
+            raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+        os.lseek(descriptor, 0, os.SEEK_SET)
+    except BaseException:
+        os.close(descriptor)
+        raise
     return descriptor
 
 

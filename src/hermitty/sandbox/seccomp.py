@@ -1,7 +1,8 @@
 """System call filters, as the kernel takes them: classic BPF, built from tables. Pure.
 
 A filter takes away what no build or test needs and what has broken sandboxes before. Where no namespace confines the
-programs, it takes away the network and new namespaces, too.
+programs, it takes away the network and new namespaces, too, and the way to get rid of the brand by which the processes
+of a terminal are found (`pty.processes`).
 """
 
 import errno
@@ -12,6 +13,8 @@ from functools import cache
 # number by machine: x86_64, aarch64 (riscv64 has the same numbers). None: that machine has no such call.
 _CALLS: dict[str, tuple[int | None, int]] = {
     "ioctl": (16, 29),
+    "setrlimit": (160, 164),
+    "prlimit64": (302, 261),
     "socket": (41, 198),
     "clone": (56, 220),
     "unshare": (272, 97),
@@ -57,6 +60,7 @@ _NAMESPACES = (
     *("fsconfig", "fspick", "mount_setattr"),
 )
 _TIOCSTI, _TIOCLINUX = 0x5412, 0x541C
+_RLIMIT_LOCKS = 10
 _AF_UNIX = 1
 # CLONE_NEWNS, NEWCGROUP, NEWUTS, NEWIPC, NEWUSER, NEWPID, NEWNET.
 _CLONE_NEW = 0x00020000 | 0x02000000 | 0x04000000 | 0x08000000 | 0x10000000 | 0x20000000 | 0x40000000
@@ -97,6 +101,10 @@ def program(wanted: Filter, machine: str) -> bytes | None:
         steps += _when(
             number("clone"), [_step(_LOAD, _argument(0)), _step(_JUMP_ANY_BIT, _CLONE_NEW, 0, 1)], errno.EPERM
         )
+        steps += _when(
+            number("setrlimit"), [_step(_LOAD, _argument(0)), _step(_JUMP_EQUAL, _RLIMIT_LOCKS, 0, 1)], errno.EPERM
+        )
+        steps += _when(number("prlimit64"), _sets_limit(_RLIMIT_LOCKS), errno.EPERM)
     if wanted.network:
         steps += _when(number("socket"), [_step(_LOAD, _argument(0)), _step(_JUMP_EQUAL, _AF_UNIX, 1, 0)], errno.EPERM)
     for request in (_TIOCSTI, _TIOCLINUX):
@@ -114,6 +122,18 @@ def _when(call: int | None, test: list[bytes], reason: int) -> list[bytes]:
         return []
     body = [*test, _fail(reason), _step(_LOAD, _NUMBER)]
     return [_step(_JUMP_EQUAL, call, 0, len(body)), *body]
+
+
+def _sets_limit(limit: int) -> list[bytes]:
+    """Test for a call of prlimit64 that is about a limit and has an address to read the new one from."""
+    return [
+        _step(_LOAD, _argument(1)),
+        _step(_JUMP_EQUAL, limit, 0, 5),
+        _step(_LOAD, _argument(2)),
+        _step(_JUMP_EQUAL, 0, 0, 2),
+        _step(_LOAD, _argument(2) + 4),
+        _step(_JUMP_EQUAL, 0, 1, 0),
+    ]
 
 
 def _argument(index: int) -> int:
