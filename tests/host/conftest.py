@@ -4,7 +4,6 @@ import os
 import signal
 import subprocess
 import sys
-import time
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack
 from pathlib import Path
@@ -12,8 +11,7 @@ from pathlib import Path
 import pytest
 
 from hermitty.host.control import host_status, stop_host
-from tests.support.kernel import is_alive
-from tests.support.shells import PATIENCE_S
+from tests.support.kernel import gone_now
 
 pytest.register_assert_rewrite("tests.contract.host_contract")
 
@@ -29,11 +27,7 @@ def state(tmp_path: Path) -> Iterator[Path]:
     running = host_status(directory)
     if running is not None:
         stop_host(directory)
-        # It said its last word, and needs a moment to exit.
-        deadline = time.monotonic() + PATIENCE_S
-        while is_alive(running.welcome.pid):
-            assert time.monotonic() < deadline
-            time.sleep(0.002)
+        gone_now(running.welcome.pid)  # it said its last word, and needs a moment to exit
 
 
 @pytest.fixture

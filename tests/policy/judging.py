@@ -6,17 +6,35 @@ from dataclasses import dataclass, field
 
 from hermitty.policy.arguments import Arg
 from hermitty.policy.context import Surroundings
-from hermitty.policy.effects import Effect, Finding, Findings, Level, Verdict
+from hermitty.policy.effects import Effect, Finding, Level, Verdict
 from hermitty.policy.evaluate import expand
 from hermitty.policy.findings import unclear
 from hermitty.policy.parser import parse
 from hermitty.policy.programs import judge_program
-from hermitty.policy.syntax import Simple, walk
+from hermitty.policy.syntax.commands import Simple
+from hermitty.policy.syntax.tree import walk
 
 HERE = Surroundings(cwd="/home/me/work", workspace="/home/me/work", home="/home/me", shell="bash")
 
 _WORD = re.compile(r"""(?:'[^']*'|"[^"]*"|<\([^)]*\)|[^\s'"])+""")
 _PART = re.compile(r"""'(?P<single>[^']*)'|"(?P<double>[^"]*)"|(?P<bare>[^'"]+)""")
+
+
+@dataclass(slots=True)
+class Findings:
+    """All that was found about a line. Empty means: nothing happens, nothing to ask."""
+
+    items: list[Finding] = field(default_factory=list)
+
+    @property
+    def verdict(self) -> Verdict:
+        """Return the gravest verdict."""
+        return max((item.verdict for item in self.items), default=Verdict.ALLOW)
+
+    @property
+    def level(self) -> Level:
+        """Return the gravest level."""
+        return max((item.level for item in self.items), default=Level.LOW)
 
 
 def words(line: str) -> list[Arg]:

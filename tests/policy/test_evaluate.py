@@ -12,7 +12,8 @@ from hypothesis import strategies as st
 from hermitty.policy.arguments import Arg
 from hermitty.policy.evaluate import expand, value
 from hermitty.policy.parser import parse
-from hermitty.policy.syntax import Simple, Word
+from hermitty.policy.syntax.commands import Simple
+from hermitty.policy.syntax.words import Word
 
 
 def simple(line: str, shell: str = "bash") -> Simple:

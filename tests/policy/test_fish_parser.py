@@ -9,7 +9,7 @@ import pytest
 from hermitty.policy.evaluate import expand
 from hermitty.policy.parser import parse
 from hermitty.policy.sketch import sketch
-from hermitty.policy.syntax import Simple
+from hermitty.policy.syntax.commands import Simple
 
 LINES = [
     ("", ""),

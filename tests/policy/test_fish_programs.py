@@ -7,7 +7,8 @@ from hermitty.policy.effects import Effect, Level, Verdict
 from hermitty.policy.evaluate import expand
 from hermitty.policy.parser import parse
 from hermitty.policy.programs import find_program
-from hermitty.policy.syntax import Simple, walk
+from hermitty.policy.syntax.commands import Simple
+from hermitty.policy.syntax.tree import walk
 
 from .judging import Judging, judged_script, lines
 

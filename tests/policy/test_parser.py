@@ -8,7 +8,9 @@ import pytest
 
 from hermitty.policy.parser import parse
 from hermitty.policy.sketch import sketch
-from hermitty.policy.syntax import Parameter, Simple, Statement, Substitution, walk
+from hermitty.policy.syntax.commands import Simple, Statement
+from hermitty.policy.syntax.tree import walk
+from hermitty.policy.syntax.words import Parameter, Substitution
 
 SIMPLE = [
     ("", ""),

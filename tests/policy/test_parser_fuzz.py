@@ -13,7 +13,9 @@ from hermitty.policy.parser import parse
 from hermitty.policy.posix_parser import scan
 from hermitty.policy.second_opinion import disagreement
 from hermitty.policy.sketch import sketch
-from hermitty.policy.syntax import Script, Word, walk
+from hermitty.policy.syntax.script import Script
+from hermitty.policy.syntax.tree import walk
+from hermitty.policy.syntax.words import Word
 
 SHELLS = ("bash", "zsh", "sh", "fish", "pwsh")
 SEEDS = (

@@ -4,11 +4,11 @@ import pytest
 
 from hermitty.policy.arguments import Arg
 from hermitty.policy.context import Surroundings
-from hermitty.policy.effects import Effect, Findings, Level, Verdict
+from hermitty.policy.effects import Effect, Level, Verdict
 from hermitty.policy.findings import RUNS_INPUT
 from hermitty.policy.programs import cmdlets, find_program, powershell
 
-from .judging import HERE, Judging, is_allowed, is_asked, judged, judged_script, lines
+from .judging import HERE, Findings, Judging, is_allowed, is_asked, judged, judged_script, lines
 
 LOW, MEDIUM, HIGH, CRITICAL = Level.LOW, Level.MEDIUM, Level.HIGH, Level.CRITICAL
 ASK, BLOCK = Verdict.ASK, Verdict.BLOCK

@@ -3,7 +3,7 @@
 import pytest
 
 from hermitty.policy.sanity import MAX_BYTES, problems, visible
-from hermitty.policy.syntax import Problem
+from hermitty.policy.syntax.script import Problem
 
 
 @pytest.mark.parametrize(

@@ -4,7 +4,7 @@ import re
 from collections.abc import Iterable, Sequence
 from itertools import chain
 
-from hermitty.policy.syntax import Brace, BraceRange, Literal, Part
+from hermitty.policy.syntax.words import Brace, BraceRange, Literal, Part
 
 # Enough for what people write; `{1..1000000}` is unknown instead.
 MAX_WORDS = 1000

@@ -5,7 +5,7 @@ import re
 from hermitty.policy.expansions import backquotes, dollar
 from hermitty.policy.lexing import Scanner
 from hermitty.policy.quoting import double, single
-from hermitty.policy.syntax import Arithmetic, Parameter, Part
+from hermitty.policy.syntax.words import Arithmetic, Parameter, Part
 
 _PLAIN = re.compile(r"[^\\'\"$`()\[\]]+")
 _ORDINARY = re.compile(r"[A-Za-z0-9_\s+\-*/%<>=!&|^~?:,()#.;]*", re.ASCII)

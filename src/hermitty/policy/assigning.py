@@ -8,7 +8,8 @@ from hermitty.policy.effects import Effect, Finding, Level
 from hermitty.policy.findings import ask
 from hermitty.policy.numeric import is_number
 from hermitty.policy.programs.variables import dangerous_variable
-from hermitty.policy.syntax import Array, Assignment
+from hermitty.policy.syntax.commands import Assignment
+from hermitty.policy.syntax.words import Array
 from hermitty.policy.unfold import stored, text_of
 from hermitty.policy.world import World
 

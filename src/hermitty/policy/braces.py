@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from itertools import groupby
 
 from hermitty.policy.lexing import MAX_DEPTH, Unparsable
-from hermitty.policy.syntax import Brace, BraceRange, Literal, Part, literal_text
+from hermitty.policy.syntax.words import Brace, BraceRange, Literal, Part, literal_text
 
 _RANGE = re.compile(r"([+-]?[0-9]+|[A-Za-z])\.\.([+-]?[0-9]+|[A-Za-z])(?:\.\.([+-]?[0-9]+))?")
 

@@ -8,24 +8,21 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from enum import Enum
 
-from hermitty.policy.syntax import (
+from hermitty.policy.syntax.commands import (
     AndOr,
     Case,
     Coproc,
     For,
     Function,
     If,
-    Node,
     Pipeline,
-    ProcessSubstitution,
     Simple,
     Statement,
     Subshell,
-    Substitution,
     While,
-    children,
-    walk,
 )
+from hermitty.policy.syntax.tree import Node, children, walk
+from hermitty.policy.syntax.words import ProcessSubstitution, Substitution
 
 # Builtins that run the word behind them in the same shell.
 _PREFIXES = frozenset(("eval", "exec", "builtin", "command", "time", "nohup", "noglob", "env", "sudo", "setsid"))

@@ -5,8 +5,7 @@ import re
 from hermitty.policy.conditionals import read_tests, skip_newlines
 from hermitty.policy.lexing import NAME, Scanner, Unparsable
 from hermitty.policy.redirects import read_redirects
-from hermitty.policy.syntax import (
-    Arithmetic,
+from hermitty.policy.syntax.commands import (
     ArithmeticCommand,
     ArithmeticFor,
     Arm,
@@ -24,8 +23,8 @@ from hermitty.policy.syntax import (
     Statement,
     Subshell,
     While,
-    Word,
 )
+from hermitty.policy.syntax.words import Arithmetic, Word
 from hermitty.policy.words import read_word
 
 COMPOUND = frozenset(("{", "[[", "if", "while", "until", "for", "select", "case", "function", "coproc"))

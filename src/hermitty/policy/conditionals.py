@@ -4,7 +4,8 @@ import re
 
 from hermitty.policy.heredocs import read_pending
 from hermitty.policy.lexing import Scanner
-from hermitty.policy.syntax import Test, Word
+from hermitty.policy.syntax.commands import Test
+from hermitty.policy.syntax.words import Word
 from hermitty.policy.words import read_word
 
 _UNARY = re.compile(r"-[a-zA-Z]")

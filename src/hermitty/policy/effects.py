@@ -1,6 +1,6 @@
 """What a command does to the world, how grave that is, and what to say about it."""
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from enum import IntEnum, StrEnum
 
 
@@ -58,20 +58,3 @@ class Finding:
     path: str | None = None  # what is read, written or deleted, if it is a path that is known
     start: int = 0  # the part of the line
     end: int = 0
-
-
-@dataclass(slots=True)
-class Findings:
-    """All that was found about a line. Empty means: nothing happens, nothing to ask."""
-
-    items: list[Finding] = field(default_factory=list)
-
-    @property
-    def verdict(self) -> Verdict:
-        """Return the gravest verdict."""
-        return max((item.verdict for item in self.items), default=Verdict.ALLOW)
-
-    @property
-    def level(self) -> Level:
-        """Return the gravest level."""
-        return max((item.level for item in self.items), default=Level.LOW)

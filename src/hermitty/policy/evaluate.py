@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 
 from hermitty.policy.alternatives import expand_braces
 from hermitty.policy.arguments import Arg
-from hermitty.policy.syntax import (
+from hermitty.policy.syntax.words import (
     Arithmetic,
     Array,
     Brace,

@@ -5,7 +5,9 @@ from collections.abc import Callable, Sequence
 from typing import TypeVar
 
 from hermitty.policy.lexing import NAME, Scanner, Unparsable
-from hermitty.policy.syntax import Parameter, Part, Problem, Script, Substitution, Word, relocate
+from hermitty.policy.syntax.script import Problem, Script
+from hermitty.policy.syntax.tree import relocate
+from hermitty.policy.syntax.words import Parameter, Part, Substitution, Word
 
 _SPECIAL = "@*#?-$!_"
 _INDIRECT = re.compile(r"!(?=[A-Za-z0-9_@*#])")

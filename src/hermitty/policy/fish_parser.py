@@ -8,8 +8,8 @@ import re
 
 from hermitty.policy.fish_words import Reader, read_word
 from hermitty.policy.lexing import Unparsable
-from hermitty.policy.syntax import (
-    AndOr,
+from hermitty.policy.reading import read_and_or
+from hermitty.policy.syntax.commands import (
     Arm,
     Assignment,
     Body,
@@ -21,14 +21,13 @@ from hermitty.policy.syntax import (
     Group,
     If,
     Pipeline,
-    Problem,
     Redirect,
-    Script,
     Simple,
     Statement,
     While,
-    Word,
 )
+from hermitty.policy.syntax.script import Problem, Script
+from hermitty.policy.syntax.words import Word
 
 _REDIRECT = re.compile(r"([0-9]?)(>>|>\?|>&|<&|>|<)|(&>>|&>)")
 _KEYWORD = re.compile(r"[a-z]+(?=[ \t\n;&|<>()#]|\Z)|!(?=[ \t])")
@@ -100,21 +99,7 @@ def _expect(r: Reader, word: str) -> None:
 
 
 def _and_or(r: Reader) -> Command:
-    start = r.pos
-    commands = [_pipeline(r)]
-    operators: list[str] = []
-    while True:
-        at = r.pos
-        r.skip_blanks()
-        operator = r.text[r.pos : r.pos + 2]
-        if operator not in ("&&", "||"):
-            r.pos = at
-            break
-        operators.append(operator)
-        r.pos += 2
-        r.skip_newlines()
-        commands.append(_pipeline(r))
-    return commands[0] if len(commands) == 1 else AndOr(tuple(commands), tuple(operators), start, r.pos)
+    return read_and_or(r, lambda: _pipeline(r))
 
 
 def _pipeline(r: Reader) -> Command:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from hermitty.policy.braces import fold, merged
 from hermitty.policy.lexing import Unparsable
 from hermitty.policy.reading import Position
-from hermitty.policy.syntax import (
+from hermitty.policy.syntax.words import (
     Brace,
     Glob,
     Literal,
@@ -15,7 +15,6 @@ from hermitty.policy.syntax import (
     Part,
     Quote,
     Quoted,
-    Script,
     Substitution,
     Tilde,
     Word,
@@ -25,8 +24,8 @@ from hermitty.policy.syntax import (
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-_BLANKS = re.compile(r"(?:[ \t]|\\\n)*")
-_COMMENT = re.compile(r"#[^\n]*")
+    from hermitty.policy.syntax.script import Script
+
 _PLAIN = re.compile(r"""[^ \t\n;|&<>()\\'"$*?{},~\[\]]+""")
 _PLAIN_QUOTED = re.compile(r'[^"\\$]+')
 _NAME = re.compile(r"[A-Za-z0-9_]+")
@@ -41,22 +40,9 @@ _NAMED = dict(zip("abefnrtv", "\a\b\x1b\f\n\r\t\v", strict=True))
 class Reader(Position):
     """A position in the text. `script` reads the commands of a substitution."""
 
+    BLANKS = re.compile(r"(?:[ \t]|\\\n)*")
+
     script: "Callable[[Reader], Script]" = field(kw_only=True)
-
-    def skip_blanks(self, *, comments: bool = True) -> None:
-        """Go to the next token on the line."""
-        match = _BLANKS.match(self.text, self.pos)
-        assert match
-        self.pos = match.end()
-        if comments and (comment := _COMMENT.match(self.text, self.pos)):
-            self.pos = comment.end()
-
-    def skip_newlines(self) -> None:
-        """Go to the next token."""
-        self.skip_blanks()
-        while self.char == "\n":
-            self.pos += 1
-            self.skip_blanks()
 
 
 def read_word(r: Reader) -> Word:

@@ -8,7 +8,7 @@ from hermitty.policy.effects import Effect, Finding, Level
 from hermitty.policy.findings import ask, block
 from hermitty.policy.programs import find_program
 from hermitty.policy.session_state import called_with, like_before
-from hermitty.policy.syntax import Function
+from hermitty.policy.syntax.commands import Function
 from hermitty.policy.unfold import arguments
 from hermitty.policy.world import Outcome, Worlds, bounded, same
 

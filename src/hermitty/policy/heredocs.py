@@ -3,7 +3,8 @@
 from hermitty.policy.expansions import elsewhere
 from hermitty.policy.lexing import PendingHeredoc, Scanner
 from hermitty.policy.quoting import quoted_parts
-from hermitty.policy.syntax import Heredoc, Literal, Part, Redirect, Word
+from hermitty.policy.syntax.commands import Heredoc, Redirect
+from hermitty.policy.syntax.words import Literal, Part, Word
 
 
 def announce(s: Scanner, redirect: Redirect) -> None:

@@ -10,7 +10,9 @@ from hermitty.policy.findings import ask, unclear
 from hermitty.policy.numeric import inspected, is_number, is_plain_range, is_plain_subscript
 from hermitty.policy.programs.names import looked_up
 from hermitty.policy.programs.variables import dangerous_variable
-from hermitty.policy.syntax import (
+from hermitty.policy.syntax.commands import Test
+from hermitty.policy.syntax.script import Script
+from hermitty.policy.syntax.words import (
     Arithmetic,
     Array,
     Brace,
@@ -21,9 +23,7 @@ from hermitty.policy.syntax import (
     Part,
     ProcessSubstitution,
     Quoted,
-    Script,
     Substitution,
-    Test,
     Word,
 )
 from hermitty.policy.unfold import arguments, text_of

@@ -22,7 +22,7 @@ from hermitty.policy.programs.variables import dangerous_variable
 from hermitty.policy.record import Record, uses_network
 from hermitty.policy.second_opinion import disagreement
 from hermitty.policy.simple import inside_redirects, judge_simple
-from hermitty.policy.syntax import (
+from hermitty.policy.syntax.commands import (
     AndOr,
     ArithmeticCommand,
     ArithmeticFor,
@@ -38,14 +38,14 @@ from hermitty.policy.syntax import (
     Pipeline,
     Redirect,
     Repeat,
-    Script,
     Simple,
     Statement,
     Subshell,
     Value,
     While,
-    Word,
 )
+from hermitty.policy.syntax.script import Script
+from hermitty.policy.syntax.words import Word
 from hermitty.policy.unfold import arguments, printed
 from hermitty.policy.world import UNKNOWN_HOME, Outcome, World, Worlds, bounded, merged, same
 

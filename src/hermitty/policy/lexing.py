@@ -8,12 +8,14 @@ import re
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from hermitty.policy.syntax import Problem
+from hermitty.policy.syntax.script import Problem
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from hermitty.policy.syntax import Arithmetic, Command, Redirect, Script, Statement, Word
+    from hermitty.policy.syntax.commands import Command, Redirect, Statement
+    from hermitty.policy.syntax.script import Script
+    from hermitty.policy.syntax.words import Arithmetic, Word
 
 # Deeper lines are not written by people; each level costs about ten Python frames.
 MAX_DEPTH = 30

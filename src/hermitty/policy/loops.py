@@ -5,7 +5,8 @@ from dataclasses import dataclass
 
 from hermitty.policy.arguments import Arg
 from hermitty.policy.numeric import prints_numbers
-from hermitty.policy.syntax import For, Substitution, Word
+from hermitty.policy.syntax.commands import For
+from hermitty.policy.syntax.words import Substitution, Word
 from hermitty.policy.unfold import arguments, stored
 from hermitty.policy.world import World, Worlds, bounded, merged
 

@@ -11,18 +11,9 @@ from hermitty.policy.arguments import Arg
 from hermitty.policy.effects import Effect, Finding, Level
 from hermitty.policy.findings import ask, unclear
 from hermitty.policy.programs.variables import dangerous_variable
-from hermitty.policy.syntax import (
-    Arithmetic,
-    Literal,
-    Parameter,
-    Part,
-    Pipeline,
-    Quoted,
-    Script,
-    Simple,
-    Substitution,
-    Word,
-)
+from hermitty.policy.syntax.commands import Pipeline, Simple
+from hermitty.policy.syntax.script import Script
+from hermitty.policy.syntax.words import Arithmetic, Literal, Parameter, Part, Quoted, Substitution, Word
 from hermitty.policy.world import World
 
 _SPECIAL = frozenset("#?$!")

@@ -4,7 +4,7 @@ import re
 
 from hermitty.policy.braces import merged
 from hermitty.policy.lexing import Scanner
-from hermitty.policy.syntax import Literal, Part, Quote, Quoted, Word
+from hermitty.policy.syntax.words import Literal, Part, Quote, Quoted, Word
 from hermitty.policy.words import expansion_or_quote, process_substitution
 
 _PLAIN = re.compile(r"""[^\\'"`$\[\]}/<>]+""")

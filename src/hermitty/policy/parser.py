@@ -4,7 +4,7 @@ from hermitty.policy.fish_parser import parse_fish
 from hermitty.policy.posix_parser import parse_posix
 from hermitty.policy.pwsh_parser import parse_pwsh
 from hermitty.policy.sanity import MAX_BYTES
-from hermitty.policy.syntax import Problem, Script
+from hermitty.policy.syntax.script import Problem, Script
 
 # Other shells that read what we understand of `sh` in the same way.
 _LIKE_SH = frozenset(("sh", "dash", "ash", "ksh"))

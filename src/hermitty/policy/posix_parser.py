@@ -14,19 +14,9 @@ from hermitty.policy.conditionals import skip_newlines
 from hermitty.policy.lexing import NAME, Grammar, Scanner, Unparsable
 from hermitty.policy.operands import operand
 from hermitty.policy.redirects import read_redirect
-from hermitty.policy.syntax import (
-    AndOr,
-    Assignment,
-    Command,
-    Function,
-    Pipeline,
-    Problem,
-    Redirect,
-    Script,
-    Simple,
-    Statement,
-    Word,
-)
+from hermitty.policy.syntax.commands import AndOr, Assignment, Command, Function, Pipeline, Redirect, Simple, Statement
+from hermitty.policy.syntax.script import Problem, Script
+from hermitty.policy.syntax.words import Word
 from hermitty.policy.words import read_array, read_word
 
 # Their arguments are read as assignments, arrays too.

@@ -8,22 +8,10 @@ import re
 
 from hermitty.policy.lexing import Unparsable
 from hermitty.policy.pwsh_words import VARIABLE, Reader, read_word
-from hermitty.policy.syntax import (
-    AndOr,
-    Assignment,
-    Command,
-    Literal,
-    Part,
-    Pipeline,
-    Problem,
-    Redirect,
-    Script,
-    Simple,
-    Statement,
-    Substitution,
-    Value,
-    Word,
-)
+from hermitty.policy.reading import read_and_or
+from hermitty.policy.syntax.commands import Assignment, Command, Pipeline, Redirect, Simple, Statement, Value
+from hermitty.policy.syntax.script import Problem, Script
+from hermitty.policy.syntax.words import Literal, Part, Substitution, Word
 
 _REDIRECT = re.compile(r"([1-6*])?(>>|>&|>)")
 _ASSIGN = re.compile(r"[ \t]*(=|\+=)(?!=)")
@@ -131,21 +119,7 @@ def _statements(r: Reader, closing: str, body: list[Statement]) -> None:
 
 
 def _and_or(r: Reader, closing: str) -> Command:
-    start = r.pos
-    commands = [_pipeline(r, closing)]
-    operators: list[str] = []
-    while True:
-        at = r.pos
-        r.skip_blanks()
-        operator = r.text[r.pos : r.pos + 2]
-        if operator not in ("&&", "||"):
-            r.pos = at
-            break
-        operators.append(operator)
-        r.pos += 2
-        r.skip_newlines()
-        commands.append(_pipeline(r, closing))
-    return commands[0] if len(commands) == 1 else AndOr(tuple(commands), tuple(operators), start, r.pos)
+    return read_and_or(r, lambda: _pipeline(r, closing))
 
 
 def _pipeline(r: Reader, closing: str) -> Command:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from hermitty.policy.braces import merged
 from hermitty.policy.lexing import Unparsable
 from hermitty.policy.reading import Position
-from hermitty.policy.syntax import (
+from hermitty.policy.syntax.words import (
     Brace,
     Glob,
     Literal,
@@ -18,7 +18,6 @@ from hermitty.policy.syntax import (
     Part,
     Quote,
     Quoted,
-    Script,
     Substitution,
     Tilde,
     Word,
@@ -28,9 +27,9 @@ from hermitty.policy.syntax import (
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from hermitty.policy.syntax.script import Script
+
 VARIABLE = re.compile(r"\$(?:([A-Za-z_][A-Za-z0-9_]*(?::[A-Za-z_][A-Za-z0-9_]*)?|[_?^$])|\{([A-Za-z0-9_:]+)\})(?!:)")
-_BLANKS = re.compile(r"(?:[ \t]|`\n)*")
-_COMMENT = re.compile(r"#[^\n]*")
 _PLAIN = re.compile(r"""[^ \t\n;|&<>(){}'"`$,*?\[\]@#]+""")
 _PLAIN_QUOTED = re.compile(r'[^"`$]+')
 _SINGLE = re.compile(r"'(?:[^']|'')*'")
@@ -44,22 +43,9 @@ _CLOSING = {"(": ")", "$(": ")", "@(": ")", "{": "}"}
 class Reader(Position):
     """A position in the text. `script` reads commands up to a closing bracket."""
 
+    BLANKS = re.compile(r"(?:[ \t]|`\n)*")
+
     script: "Callable[[Reader, str], Script]" = field(kw_only=True)
-
-    def skip_blanks(self) -> None:
-        """Go to the next token on the line."""
-        match = _BLANKS.match(self.text, self.pos)
-        assert match
-        self.pos = match.end()
-        if comment := _COMMENT.match(self.text, self.pos):
-            self.pos = comment.end()
-
-    def skip_newlines(self) -> None:
-        """Go to the next token."""
-        self.skip_blanks()
-        while self.char == "\n":
-            self.pos += 1
-            self.skip_blanks()
 
 
 def read_word(r: Reader, *, is_expression: bool = False) -> Word:

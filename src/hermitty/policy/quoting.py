@@ -4,7 +4,7 @@ import re
 
 from hermitty.policy.expansions import backquotes, dollar
 from hermitty.policy.lexing import Scanner
-from hermitty.policy.syntax import Literal, Part, Quote, Quoted, literal_text
+from hermitty.policy.syntax.words import Literal, Part, Quote, Quoted, literal_text
 
 _PLAIN = re.compile(r'[^"\\$`]+')
 _HISTORY = re.compile(r"![\w!?#$*^:{-]", re.ASCII)

@@ -4,7 +4,7 @@ import re
 
 from hermitty.policy.heredocs import announce
 from hermitty.policy.lexing import BLANKS, Scanner
-from hermitty.policy.syntax import Redirect
+from hermitty.policy.syntax.commands import Redirect
 from hermitty.policy.words import read_word
 
 _BASH = re.compile(r"([0-9]+|\{[A-Za-z_][A-Za-z0-9_]*\})?(<<<|<<-|<<|<>|<&|<|>>|>\||>&|>)|(&>>|&>)")

@@ -7,7 +7,7 @@ and is shown with `visible`.
 import re
 import unicodedata
 
-from hermitty.policy.syntax import Problem
+from hermitty.policy.syntax.script import Problem
 
 MAX_BYTES = 100_000
 

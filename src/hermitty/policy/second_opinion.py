@@ -10,7 +10,9 @@ from functools import cache
 from itertools import accumulate
 from typing import TYPE_CHECKING
 
-from hermitty.policy.syntax import ArithmeticCommand, Conditional, Script, Simple, walk
+from hermitty.policy.syntax.commands import ArithmeticCommand, Conditional, Simple
+from hermitty.policy.syntax.script import Script
+from hermitty.policy.syntax.tree import walk
 
 if TYPE_CHECKING:
     from tree_sitter import Node, Parser

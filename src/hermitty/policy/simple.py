@@ -12,7 +12,7 @@ from hermitty.policy.calls import Call, runs_foreign_code
 from hermitty.policy.effects import Finding, Verdict
 from hermitty.policy.inside import Inside
 from hermitty.policy.record import uses_network
-from hermitty.policy.syntax import Redirect, Simple
+from hermitty.policy.syntax.commands import Redirect, Simple
 from hermitty.policy.unfold import arguments, has_defaults, text_of
 from hermitty.policy.world import Outcome, World, same
 

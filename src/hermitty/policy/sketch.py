@@ -7,41 +7,43 @@ glob, `<~>` for a home directory, `$(...)`, `<(...)` and `` `...` `` with the sk
 from collections.abc import Iterable
 from typing import assert_never
 
-from hermitty.policy.syntax import (
+from hermitty.policy.syntax.commands import (
     AndOr,
-    Arithmetic,
     ArithmeticCommand,
     ArithmeticFor,
-    Array,
     Assignment,
     Body,
-    Brace,
-    BraceRange,
     Case,
     Command,
     Conditional,
     Coproc,
-    Extglob,
     For,
     Function,
-    Glob,
     Group,
     If,
+    Pipeline,
+    Redirect,
+    Repeat,
+    Simple,
+    Subshell,
+    Value,
+    While,
+)
+from hermitty.policy.syntax.script import Script
+from hermitty.policy.syntax.words import (
+    Arithmetic,
+    Array,
+    Brace,
+    BraceRange,
+    Extglob,
+    Glob,
     Literal,
     Parameter,
     Part,
-    Pipeline,
     ProcessSubstitution,
     Quoted,
-    Redirect,
-    Repeat,
-    Script,
-    Simple,
-    Subshell,
     Substitution,
     Tilde,
-    Value,
-    While,
     Word,
 )
 

@@ -9,7 +9,8 @@ from hermitty.policy.context import Surroundings
 from hermitty.policy.effects import Effect, Finding, Level
 from hermitty.policy.findings import ask, unclear
 from hermitty.policy.programs.variables import dangerous_variable
-from hermitty.policy.syntax import Parameter, Redirect
+from hermitty.policy.syntax.commands import Redirect
+from hermitty.policy.syntax.words import Parameter
 from hermitty.policy.unfold import arguments, text_of
 from hermitty.policy.world import World
 

@@ -11,7 +11,9 @@ from dataclasses import dataclass, field, replace
 
 from hermitty.policy.arguments import Arg
 from hermitty.policy.evaluate import expand, value
-from hermitty.policy.syntax import (
+from hermitty.policy.syntax.commands import Simple, Value
+from hermitty.policy.syntax.script import Script
+from hermitty.policy.syntax.words import (
     Array,
     Brace,
     BraceRange,
@@ -20,10 +22,7 @@ from hermitty.policy.syntax import (
     Part,
     Quote,
     Quoted,
-    Script,
-    Simple,
     Substitution,
-    Value,
     Word,
     literal_text,
 )

@@ -6,7 +6,7 @@ from hermitty.policy.braces import fold, merged
 from hermitty.policy.expansions import backquotes, dollar, substituted
 from hermitty.policy.lexing import META, Scanner, Unparsable
 from hermitty.policy.quoting import ansi_c, double, note_history, single
-from hermitty.policy.syntax import (
+from hermitty.policy.syntax.words import (
     Array,
     Brace,
     BraceRange,

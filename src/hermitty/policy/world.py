@@ -8,7 +8,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 
 from hermitty.policy.arguments import Arg
-from hermitty.policy.syntax import Function
+from hermitty.policy.syntax.commands import Function
 
 MAX_WORLDS = 6
 # A home directory that is not known; it looks like one.
