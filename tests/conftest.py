@@ -3,6 +3,8 @@
 No child process, asyncio task or file descriptor outlives its test and the fixtures made for it. What
 fixtures of a wider scope hold is theirs: it is there before the guard looks first. Tasks are watched
 everywhere; children and descriptors on Linux, where /proc lists them.
+
+Below them are the places that tests work in.
 """
 
 import asyncio
@@ -15,6 +17,8 @@ from pathlib import Path
 
 import hypothesis
 import pytest
+
+from hermitty.runtime.places import Places, find_places
 
 pytest.register_assert_rewrite("tests.support", "tests.contract")
 
@@ -120,3 +124,29 @@ def nothing_outlives_the_test(abandoned_tasks: list[str]) -> Iterator[None]:
     ]
     if left:
         pytest.fail("the test left behind:\n  " + "\n  ".join(left), pytrace=False)
+
+
+@pytest.fixture
+def home(tmp_path: Path) -> Path:
+    """An empty home directory."""
+    home = tmp_path / "home"
+    home.mkdir()
+    return home
+
+
+@pytest.fixture
+def work(tmp_path: Path) -> Path:
+    """A project to run in."""
+    work = tmp_path / "work"
+    work.mkdir()
+    return work
+
+
+@pytest.fixture
+def places(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Places:
+    """A state directory and a file of settings of the test's own; no server is named."""
+    monkeypatch.setenv("HERMITTY_STATE_DIR", str(tmp_path / "state"))
+    monkeypatch.setenv("HERMITTY_CONFIG", str(tmp_path / "config" / "config.toml"))
+    monkeypatch.delenv("HERMITTY_TOKEN", raising=False)
+    monkeypatch.delenv("HERMITTY_URL", raising=False)
+    return find_places()

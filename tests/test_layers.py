@@ -39,7 +39,7 @@ MAY_IMPORT: dict[str, AbstractSet[str]] = {
     "server": L0 | {"wire", "runtime"},
     # The MCP relay is a client of a server, below its API: of the client it uses what knows no API either.
     "adapters": L0 | {"wire", "runtime", "client.backoff", "client.finding", "client.sse"},
-    "client": L0 | {"wire", "vt.byte_log", "vt.plain"},
+    "client": L0 | {"wire", "vt.byte_log", "vt.plain", "shell.environment", "output.pages"},
     # `hermitty host` asks the process that owns the terminals, whatever its version: no runtime can.
     "cli": L0 | {"wire", "runtime", "client", "server", "adapters", "host.control", "cluster.control"} | FACADE,
     **dict.fromkeys(FACADE, L0 | {"runtime", "client"} | FACADE),

@@ -3,6 +3,7 @@
 import importlib
 import inspect
 import json
+import re
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -138,13 +139,12 @@ def error_classes() -> list[type[errors.HermittyError]]:
     ]
 
 
-def test_every_error_has_a_code_of_its_own_and_stands_in_the_tree() -> None:
+def test_every_error_has_a_code_of_its_own_and_its_place_in_the_tree() -> None:
     codes = [kind.code for kind in error_classes()]
 
     assert len(set(codes)) == len(codes)
-    drawn = set((errors.__doc__ or "").split())
-    assert {kind.__name__ for kind in error_classes()} <= drawn
-    assert set(codes) - {"error"} <= drawn
+    drawn = re.findall(r"^[ │]*[├└]── (\w+) +(\w+)", errors.__doc__ or "", re.MULTILINE)
+    assert [("HermittyError", "error"), *drawn] == [(kind.__name__, kind.code) for kind in error_classes()]
 
 
 def test_the_synchronous_door_is_an_attribute() -> None:

@@ -65,6 +65,9 @@ A command that fails, times out or is interrupted is a *result*; these are for r
 from collections.abc import Sequence
 from typing import ClassVar
 
+# Of what there may be many, so many are named in a message.
+_MOST_NAMED = 10
+
 
 class HermittyError(Exception):
     """The root of every error that hermitty raises on purpose."""
@@ -154,6 +157,28 @@ class InvalidArtifact(InvalidRequest):
         super().__init__(f"{str(artifact_id)[:80]!r} is not the id of an artifact, which looks like a_0123456789abcdef")
 
 
+class InvalidRule(InvalidRequest):
+    """A rule of the policy makes no sense; it was not kept."""
+
+    code = "invalid_rule"
+
+
+class InvalidJson(InvalidRequest):
+    """What should be JSON is not."""
+
+    code = "invalid_json"
+
+
+class TooLarge(InvalidRequest):
+    """More bytes than are taken."""
+
+    code = "too_large"
+
+    def __init__(self, what: str, limit: int) -> None:
+        super().__init__(f"{what} can have at most {limit} bytes")
+        self.limit = limit
+
+
 class InvalidMessage(InvalidRequest):
     """A viewer or a server said something that makes no sense."""
 
@@ -172,10 +197,15 @@ class UnknownShell(InvalidRequest):
     code = "unknown_shell"
 
     def __init__(self, name: str, found: Sequence[str]) -> None:
-        there = ", ".join(found) or "none"
-        super().__init__(f"shell {name!r} was not found or is not known; found here: {there}")
+        super().__init__(f"shell {name!r} was not found or is not known; found here: {_listed(found)}")
         self.name = name
         self.found = tuple(found)
+
+
+class SandboxRefused(InvalidRequest):
+    """The sandbox would protect nothing, or contradicts itself; nothing was started."""
+
+    code = "sandbox_refused"
 
 
 class UnknownKey(InvalidRequest):
@@ -230,9 +260,19 @@ class TerminalNotFound(HermittyError):
     code = "terminal_not_found"
 
     def __init__(self, terminal_id: str, known: Sequence[str] = ()) -> None:
-        there = ", ".join(known) or "none"
-        super().__init__(f"no terminal {terminal_id!r}; there are: {there}")
+        super().__init__(f"no terminal {terminal_id!r}; there are: {_listed(known)}")
         self.terminal_id = terminal_id
+
+
+class TerminalPaused(HermittyError):
+    """A person has taken the terminal over; agents wait until it is handed back."""
+
+    code = "terminal_paused"
+
+    def __init__(self, terminal_id: str, by: str) -> None:
+        super().__init__(f"{by} has taken terminal {terminal_id} over; wait until it is handed back, or use another")
+        self.terminal_id = terminal_id
+        self.by = by
 
 
 class SessionNotFound(HermittyError):
@@ -241,8 +281,7 @@ class SessionNotFound(HermittyError):
     code = "session_not_found"
 
     def __init__(self, session: str, known: Sequence[str] = ()) -> None:
-        there = ", ".join(known) or "none"
-        super().__init__(f"no session {session!r}; there are: {there}")
+        super().__init__(f"no session {session!r}; there are: {_listed(known)}")
         self.session = session
 
 
@@ -250,20 +289,11 @@ class ArtifactNotFound(HermittyError):
     """No artifact has this id: it was deleted to make room, or never existed."""
 
     code = "artifact_not_found"
-    _NAMED = 10
 
     def __init__(self, artifact_id: str, known: Sequence[str] = ()) -> None:
-        there = ", ".join(known[: self._NAMED]) or "none"
-        more = f" and {len(known) - self._NAMED} more" if len(known) > self._NAMED else ""
-        super().__init__(f"no artifact {artifact_id!r}; there are: {there}{more}")
+        super().__init__(f"no artifact {artifact_id!r}; there are: {_listed(known, _MOST_NAMED)}")
         self.artifact_id = artifact_id
-        self.known = tuple(known[: self._NAMED])
-
-
-class InvalidRule(InvalidRequest):
-    """A rule of the policy makes no sense; it was not kept."""
-
-    code = "invalid_rule"
+        self.known = tuple(known[:_MOST_NAMED])
 
 
 class CommandDenied(HermittyError):
@@ -311,8 +341,7 @@ class ApprovalNotFound(HermittyError):
     code = "approval_not_found"
 
     def __init__(self, approval_id: str, known: Sequence[str] = ()) -> None:
-        there = ", ".join(known) or "none"
-        super().__init__(f"no question {str(approval_id)[:80]!r}; waiting for an answer: {there}")
+        super().__init__(f"no question {str(approval_id)[:80]!r}; waiting for an answer: {_listed(known)}")
         self.approval_id = approval_id
 
 
@@ -334,21 +363,8 @@ class RuleNotFound(HermittyError):
     code = "rule_not_found"
 
     def __init__(self, rule_id: str, known: Sequence[str] = ()) -> None:
-        there = ", ".join(known[:10]) or "none"
-        more = f" and {len(known) - 10} more" if len(known) > 10 else ""
-        super().__init__(f"no rule {str(rule_id)[:80]!r}; there are: {there}{more}")
+        super().__init__(f"no rule {str(rule_id)[:80]!r}; there are: {_listed(known, _MOST_NAMED)}")
         self.rule_id = rule_id
-
-
-class TerminalPaused(HermittyError):
-    """A person has taken the terminal over; agents wait until it is handed back."""
-
-    code = "terminal_paused"
-
-    def __init__(self, terminal_id: str, by: str) -> None:
-        super().__init__(f"{by} has taken terminal {terminal_id} over; wait until it is handed back, or use another")
-        self.terminal_id = terminal_id
-        self.by = by
 
 
 class CommandNotFound(HermittyError):
@@ -401,12 +417,6 @@ class HostMismatch(HostUnavailable):
     code = "host_mismatch"
 
 
-class SandboxRefused(InvalidRequest):
-    """The sandbox would protect nothing, or contradicts itself; nothing was started."""
-
-    code = "sandbox_refused"
-
-
 class SandboxUnavailable(HermittyError):
     """This machine cannot confine programs as it was asked to; nothing was started. Says why, and what helps."""
 
@@ -419,30 +429,13 @@ class NotSupported(HermittyError):
     code = "not_supported"
 
 
-class InvalidJson(InvalidRequest):
-    """What should be JSON is not."""
-
-    code = "invalid_json"
-
-
-class TooLarge(InvalidRequest):
-    """More bytes than are taken."""
-
-    code = "too_large"
-
-    def __init__(self, what: str, limit: int) -> None:
-        super().__init__(f"{what} can have at most {limit} bytes")
-        self.limit = limit
-
-
 class WorkspaceNotFound(HermittyError):
     """No terminal names this workspace, and nobody described it."""
 
     code = "workspace_not_found"
 
     def __init__(self, workspace: str, known: Sequence[str] = ()) -> None:
-        there = ", ".join(known[:10]) or "none"
-        super().__init__(f"no workspace {str(workspace)[:80]!r}; there are: {there}")
+        super().__init__(f"no workspace {str(workspace)[:80]!r}; there are: {_listed(known[:_MOST_NAMED])}")
         self.workspace = workspace
 
 
@@ -621,3 +614,8 @@ class InvalidSettings(HermittyError):
     """A setting has a value it cannot have."""
 
     code = "invalid_settings"
+
+
+def _listed(names: Sequence[str], most: int | None = None) -> str:
+    shown = ", ".join(names[:most]) or "none"
+    return shown if most is None or len(names) <= most else f"{shown} and {len(names) - most} more"

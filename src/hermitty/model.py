@@ -110,6 +110,27 @@ class CommandResult:
     sandbox: str | None = None  # what confined it, in a few words; None: nothing did
 
 
+def not_started(command_id: str, command: str, *, session: str | None, state: State, why: str) -> CommandResult:
+    """Make the result of a command that has no terminal yet: it waits for one, or was stopped before it got one."""
+    return CommandResult(
+        id=CommandId(command_id),
+        command=command,
+        terminal=None,
+        provider="pty",
+        shell=None,
+        state=state,
+        exit_code=None,
+        signal=None,
+        quality=Quality.NONE,
+        text="",
+        total_bytes=0,
+        cwd=None,
+        duration_s=0.0,
+        session=session,
+        warnings=[why],
+    )
+
+
 def new_command_id() -> CommandId:
     """Make an id that nobody else has."""
     return CommandId(f"c_{secrets.token_hex(8)}")

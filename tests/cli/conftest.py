@@ -1,17 +1,23 @@
 """The command line as its users start it: a process of its own, in an empty home."""
 
+import contextlib
 import os
 import subprocess
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import pytest
 
 from tests.support.shells import PATIENCE_S
 
+if TYPE_CHECKING:
+    from tests.cli.desk import Desk
+
 COMMAND = (sys.executable, "-m", "hermitty.cli.main")
 Run = Callable[..., subprocess.CompletedProcess[bytes]]
+SitDown = Callable[..., "Desk"]
 
 
 @pytest.fixture
@@ -37,3 +43,18 @@ def hermitty(environment: dict[str, str], tmp_path: Path) -> Run:
         )
 
     return run
+
+
+@pytest.fixture
+def desk(environment: dict[str, str], tmp_path: Path) -> Iterator[SitDown]:
+    """Sits somebody down at `hermitty ARGS...`."""
+    from tests.cli.desk import Desk  # there are no such terminals on Windows
+
+    with contextlib.ExitStack() as stack:
+
+        def sit_down(*args: str) -> Desk:
+            desk = Desk(*args, environment=environment, cwd=tmp_path)
+            stack.callback(desk.close)
+            return desk
+
+        yield sit_down

@@ -1,17 +1,10 @@
 """`hermitty attach`: a full terminal, driven through a real PTY, which is as it was afterwards."""
 
-import fcntl
 import os
-import pty
 import re
-import select
 import signal
-import struct
-import subprocess
 import sys
-import termios
-import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -20,68 +13,12 @@ from hermitty.cli.local_tty import DetachKey
 from hermitty.errors import InvalidRequest
 from hermitty.model import Size
 from hermitty.vt.ghostty import GhosttyScreen
-from tests.cli.conftest import COMMAND, Run
+from tests.cli.conftest import Run, SitDown
 from tests.client.conftest import TOKEN
 from tests.client.threaded import Threaded, threaded_server
 from tests.support.runtimes import Gate
-from tests.support.shells import PATIENCE_S
 
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="needs a terminal of POSIX")
-
-# Sits between the session and hermitty: makes the PTY the terminal that controls it, so that the kernel tells of sizes.
-_CONTROLLED = (
-    "import fcntl, os, sys, termios; fcntl.ioctl(0, termios.TIOCSCTTY, 0); os.execv(sys.argv[1], sys.argv[1:])"
-)
-
-
-class Person:
-    """A person's terminal with `hermitty` in it."""
-
-    def __init__(self, *args: str, environment: dict[str, str], cwd: Path) -> None:
-        self._master, self._slave = pty.openpty()
-        self.resize(50, 20)
-        self.modes = termios.tcgetattr(self._slave)
-        self.seen = b""
-        self.process = subprocess.Popen(
-            [sys.executable, "-c", _CONTROLLED, *COMMAND, *args],
-            **dict.fromkeys(("stdin", "stdout", "stderr"), self._slave),  # type: ignore[call-overload]
-            cwd=cwd,
-            env={**environment, "TERM": "xterm-256color"},
-            start_new_session=True,
-        )
-
-    def resize(self, cols: int, rows: int) -> None:
-        fcntl.ioctl(self._master, termios.TIOCSWINSZ, struct.pack("HHHH", rows, cols, 0, 0))
-
-    def see(self, text: bytes, *, after: bytes = b"") -> None:
-        """Wait until the screen has shown a text, after another one."""
-        deadline = time.monotonic() + PATIENCE_S
-        while text not in self.seen.rpartition(after)[2] if after else text not in self.seen:
-            if select.select([self._master], [], [], 0.05)[0]:
-                self.seen += os.read(self._master, 65536)
-                continue
-            assert self.process.poll() is None, self.seen
-            assert time.monotonic() < deadline, self.seen
-
-    def type(self, keys: bytes) -> None:
-        os.write(self._master, keys)
-
-    def leave(self) -> int:
-        """Wait for the end; the terminal is as it was before."""
-        while self.process.poll() is None:
-            if select.select([self._master], [], [], 0.01)[0]:
-                self.seen += os.read(self._master, 65536)
-        while select.select([self._master], [], [], 0)[0]:
-            self.seen += os.read(self._master, 65536)
-        assert termios.tcgetattr(self._slave) == self.modes
-        return int(self.process.returncode)
-
-    def close(self) -> None:
-        if self.process.poll() is None:
-            self.process.kill()
-        self.process.wait()
-        os.close(self._master)
-        os.close(self._slave)
 
 
 @pytest.fixture
@@ -96,16 +33,9 @@ def environment(environment: dict[str, str], tmp_path: Path) -> dict[str, str]:
 
 
 @pytest.fixture
-def person(server: Threaded, environment: dict[str, str], tmp_path: Path) -> Iterator[Callable[..., Person]]:
-    there: list[Person] = []
-
-    def attach(*args: str) -> Person:
-        there.append(Person(*args, environment=environment, cwd=tmp_path))
-        return there[-1]
-
-    yield attach
-    for each in there:
-        each.close()
+def person(server: Threaded, desk: SitDown) -> SitDown:
+    """Sits somebody down at `hermitty ARGS...`, while there is a server."""
+    return desk
 
 
 @pytest.fixture
@@ -121,7 +51,7 @@ def terminal(server: Threaded, tmp_path: Path) -> str:
     return found
 
 
-def test_it_is_painted_typed_into_and_left(person: Callable[..., Person], terminal: str, server: Threaded) -> None:
+def test_it_is_painted_typed_into_and_left(person: SitDown, terminal: str, server: Threaded) -> None:
     somebody = person("attach", "main")
     somebody.see(b"before")
     somebody.see(b"ready>", after=b"before")
@@ -133,9 +63,7 @@ def test_it_is_painted_typed_into_and_left(person: Callable[..., Person], termin
     assert server.call(lambda: server.server.runtime.terminal(terminal).is_open)
 
 
-def test_what_was_on_the_screen_stays_there_and_the_farewell_is_below(
-    person: Callable[..., Person], terminal: str
-) -> None:
+def test_what_was_on_the_screen_stays_there_and_the_farewell_is_below(person: SitDown, terminal: str) -> None:
     somebody = person("attach", terminal)
     somebody.see(b"ready>", after=b"before")
     somebody.type(b"\x1d")
@@ -148,7 +76,7 @@ def test_what_was_on_the_screen_stays_there_and_the_farewell_is_below(
     assert shown[prompt + 1].startswith("hermitty: left; terminal ")
 
 
-def test_the_size_follows(person: Callable[..., Person], terminal: str) -> None:
+def test_the_size_follows(person: SitDown, terminal: str) -> None:
     somebody = person("attach", terminal)
     somebody.see(b"ready>", after=b"before")
     somebody.type(b"trap 'echo size $(stty size)' WINCH; echo tr''apped\r")
@@ -159,7 +87,7 @@ def test_the_size_follows(person: Callable[..., Person], terminal: str) -> None:
     assert somebody.leave() == 0
 
 
-def test_the_end_of_the_shell_is_ours(person: Callable[..., Person], terminal: str) -> None:
+def test_the_end_of_the_shell_is_ours(person: SitDown, terminal: str) -> None:
     somebody = person("attach", terminal)
     somebody.see(b"ready>", after=b"before")
     somebody.type(b"exit 7\r")
@@ -168,7 +96,7 @@ def test_the_end_of_the_shell_is_ours(person: Callable[..., Person], terminal: s
 
 
 def test_whoever_only_watches_types_nothing_and_keeps_the_size(
-    person: Callable[..., Person], terminal: str, server: Threaded
+    person: SitDown, terminal: str, server: Threaded
 ) -> None:
     size = server.call(lambda: server.server.runtime.terminal(terminal).size)
     somebody = person("attach", "--view", terminal)
@@ -182,7 +110,7 @@ def test_whoever_only_watches_types_nothing_and_keeps_the_size(
     assert server.call(lambda: server.server.runtime.terminal(terminal).size) == size
 
 
-def test_our_terminal_does_not_answer_and_is_usual_afterwards(person: Callable[..., Person], terminal: str) -> None:
+def test_our_terminal_does_not_answer_and_is_usual_afterwards(person: SitDown, terminal: str) -> None:
     somebody = person("attach", terminal)
     somebody.see(b"ready>", after=b"before")
     ask = rb"printf '\033[6n\033[c\033]11;?\007\033[?1000;1006h\033[?25l\033[?1049h'; echo as''ked"
@@ -199,9 +127,7 @@ def test_our_terminal_does_not_answer_and_is_usual_afterwards(person: Callable[.
 
 
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGHUP, signal.SIGINT])
-def test_a_signal_leaves_the_terminal_as_it_was(
-    person: Callable[..., Person], terminal: str, number: signal.Signals
-) -> None:
+def test_a_signal_leaves_the_terminal_as_it_was(person: SitDown, terminal: str, number: signal.Signals) -> None:
     somebody = person("attach", terminal)
     somebody.see(b"before")
     os.kill(somebody.process.pid, number)
@@ -209,7 +135,7 @@ def test_a_signal_leaves_the_terminal_as_it_was(
 
 
 def test_breaks_are_mended_without_a_lost_or_doubled_byte(
-    person: Callable[..., Person], terminal: str, server: Threaded, tmp_path: Path
+    person: SitDown, terminal: str, server: Threaded, tmp_path: Path
 ) -> None:
     somebody = person("attach", "--url", server.proxy.url, terminal)
     somebody.see(b"ready>", after=b"before")
@@ -226,7 +152,7 @@ def test_breaks_are_mended_without_a_lost_or_doubled_byte(
     assert somebody.leave() == 0
 
 
-def test_a_longer_break_is_told_and_taken_back(person: Callable[..., Person], terminal: str, server: Threaded) -> None:
+def test_a_longer_break_is_told_and_taken_back(person: SitDown, terminal: str, server: Threaded) -> None:
     somebody = person("attach", "--url", server.proxy.url, terminal)
     somebody.see(b"ready>", after=b"before")
 
@@ -244,9 +170,7 @@ def test_a_longer_break_is_told_and_taken_back(person: Callable[..., Person], te
     assert somebody.leave() == 0
 
 
-def test_one_leaves_while_the_connection_is_lost(
-    person: Callable[..., Person], terminal: str, server: Threaded
-) -> None:
+def test_one_leaves_while_the_connection_is_lost(person: SitDown, terminal: str, server: Threaded) -> None:
     somebody = person("attach", "--url", server.proxy.url, terminal)
     somebody.see(b"before")
 
@@ -260,7 +184,7 @@ def test_one_leaves_while_the_connection_is_lost(
     assert somebody.leave() == 0
 
 
-def test_a_new_one_is_attached_to_at_once(person: Callable[..., Person], server: Threaded) -> None:
+def test_a_new_one_is_attached_to_at_once(person: SitDown, server: Threaded) -> None:
     somebody = person("open", "--attach", "--name", "fresh")
     somebody.see(b"ready>")
     somebody.type(b"exit 4\r")

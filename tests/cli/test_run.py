@@ -1,19 +1,13 @@
 """`hermitty run`: the command's output and exit code as ours, and nothing left behind."""
 
 import contextlib
-import fcntl
 import json
 import os
-import pty
 import re
-import select
 import shutil
 import signal
-import struct
 import subprocess
 import sys
-import termios
-import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -21,7 +15,7 @@ from typing import Any
 import pytest
 
 from hermitty.version import __version__
-from tests.cli.conftest import COMMAND, Run
+from tests.cli.conftest import COMMAND, Run, SitDown
 from tests.support.kernel import gone_now, is_alive
 from tests.support.notes import Note
 from tests.support.shells import PATIENCE_S
@@ -260,63 +254,7 @@ def test_input_meant_for_somebody_else_is_not_taken(environment: dict[str, str],
     assert (done.stdout, done.stderr) == (b"left\n", b"")
 
 
-class Desk:
-    """A person's terminal with `hermitty` in it."""
-
-    def __init__(self, *args: str, environment: dict[str, str], cwd: Path) -> None:
-        self._master, self._slave = pty.openpty()
-        fcntl.ioctl(self._slave, termios.TIOCSWINSZ, struct.pack("HHHH", 20, 50, 0, 0))
-        self.modes = termios.tcgetattr(self._slave)
-        self.seen = b""
-        self.process = subprocess.Popen(
-            [*COMMAND, *args],
-            **dict.fromkeys(("stdin", "stdout", "stderr"), self._slave),  # type: ignore[call-overload]
-            cwd=cwd,
-            env=environment,
-            start_new_session=True,
-        )
-
-    def see(self, text: bytes) -> None:
-        """Wait until the screen has shown `text`."""
-        deadline = time.monotonic() + PATIENCE_S
-        while text not in self.seen:
-            ready, _, _ = select.select([self._master], [], [], max(0, deadline - time.monotonic()))
-            assert ready, self.seen
-            self.seen += os.read(self._master, 65536)
-
-    def type(self, keys: bytes) -> None:
-        os.write(self._master, keys)
-
-    def leave(self) -> int:
-        """Wait for the end; the terminal is as it was before."""
-        # Restoring the modes waits until everything was shown.
-        while self.process.poll() is None:
-            if select.select([self._master], [], [], 0.01)[0]:
-                self.seen += os.read(self._master, 65536)
-        assert termios.tcgetattr(self._slave) == self.modes
-        return int(self.process.returncode)
-
-    def close(self) -> None:
-        self.process.kill()
-        self.process.wait()
-        os.close(self._master)
-        os.close(self._slave)
-
-
-@pytest.fixture
-def desk(environment: dict[str, str], tmp_path: Path) -> Iterator[Callable[..., Desk]]:
-    """Sits somebody down at `hermitty ARGS...`."""
-    with contextlib.ExitStack() as stack:
-
-        def sit_down(*args: str) -> Desk:
-            desk = Desk(*args, environment=environment, cwd=tmp_path)
-            stack.callback(desk.close)
-            return desk
-
-        yield sit_down
-
-
-def test_at_a_desk_keys_and_size_reach_the_command(desk: Callable[..., Desk]) -> None:
+def test_at_a_desk_keys_and_size_reach_the_command(desk: SitDown) -> None:
     person = desk("run", "--", "stty size; printf 'Name? '; read x; echo \"<$x>\"; exit 6")
     person.see(b"20 50")
     person.see(b"Name? ")
@@ -327,7 +265,7 @@ def test_at_a_desk_keys_and_size_reach_the_command(desk: Callable[..., Desk]) ->
     assert person.leave() == 6
 
 
-def test_at_a_desk_ctrl_c_is_a_key(desk: Callable[..., Desk]) -> None:
+def test_at_a_desk_ctrl_c_is_a_key(desk: SitDown) -> None:
     person = desk("run", "--", "sh -c 'trap \"echo caught; exit 9\" INT; echo ready; while :; do sleep 0.01; done'")
     person.see(b"ready")
 
@@ -337,7 +275,7 @@ def test_at_a_desk_ctrl_c_is_a_key(desk: Callable[..., Desk]) -> None:
     assert person.leave() == 9
 
 
-def test_at_a_desk_the_terminal_is_restored_even_when_told_to_end(desk: Callable[..., Desk]) -> None:
+def test_at_a_desk_the_terminal_is_restored_even_when_told_to_end(desk: SitDown) -> None:
     person = desk("run", "--", "echo ready; exec sleep 1000")
     person.see(b"ready")
 

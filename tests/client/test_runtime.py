@@ -10,8 +10,8 @@ import pytest
 
 import hermitty
 from hermitty import errors, events
-from hermitty.client.command import RemoteCommand
-from hermitty.client.runtime import RemoteKnown, RemoteRuntime
+from hermitty.client.command import RemoteCommand, RemoteKnown
+from hermitty.client.runtime import RemoteRuntime
 from hermitty.client.terminal import RemoteTerminal
 from hermitty.model import Size, State
 from hermitty.runtime.api import Command, Runtime, Terminal

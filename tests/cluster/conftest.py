@@ -1,7 +1,6 @@
 """Nodes whose durable hosts end with the test."""
 
 import asyncio
-import time
 from collections.abc import AsyncIterator, Callable, Iterator
 from pathlib import Path
 
@@ -14,7 +13,7 @@ from hermitty.cluster.node import NodeFiles
 from hermitty.cluster.remote import RemoteHost
 from hermitty.host.control import host_status, stop_host
 from hermitty.host.daemon import DaemonOptions
-from tests.support.kernel import is_alive
+from tests.support.kernel import gone_now
 from tests.support.shells import PATIENCE_S
 
 pytest.register_assert_rewrite("tests.contract.host_contract")
@@ -40,11 +39,7 @@ def hosts_end() -> Iterator[EndLater]:
         running = host_status(state)
         if running is not None:
             stop_host(state)
-            # It said its last word, and needs a moment to exit.
-            deadline = time.monotonic() + PATIENCE_S
-            while is_alive(running.welcome.pid):
-                assert time.monotonic() < deadline
-                time.sleep(0.002)
+            gone_now(running.welcome.pid)  # it said its last word, and needs a moment to exit
 
 
 class Stage:

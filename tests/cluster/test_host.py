@@ -224,9 +224,10 @@ async def test_room_that_nobody_uses_is_given_back(cluster: Cluster) -> None:
 
     await pty.close()
 
-    async with asyncio.timeout(PATIENCE_S):
-        while await placement.reserved():
-            await asyncio.sleep(0.002)
+    async def is_given_back() -> bool:
+        return not await placement.reserved()
+
+    await so(is_given_back)
 
 
 async def test_nothing_is_left_of_a_cluster_that_was_closed(cluster: Cluster) -> None:

@@ -21,11 +21,9 @@ from hermitty.runtime.places import Places
 from hermitty.server.parts import SettingsPlace
 from hermitty.server.serving import Options, serving
 from tests.cluster.conftest import PATIENT, EndLater
-from tests.server.conftest import OWN_TOKEN, home, places, source_for, work  # fixtures, too
+from tests.server.conftest import OWN_TOKEN, source_for
 from tests.server.talking import Client
 from tests.support.shells import PATIENCE_S
-
-__all__ = ["home", "places", "work"]
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="looks into /proc")
 

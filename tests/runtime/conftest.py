@@ -10,14 +10,6 @@ from tests.support.runtimes import Dial, Gate, Listener, settings_in
 
 
 @pytest.fixture
-def home(tmp_path: Path) -> Path:
-    """An empty home directory."""
-    home = tmp_path / "home"
-    home.mkdir()
-    return home
-
-
-@pytest.fixture
 def work(tmp_path: Path) -> Path:
     """A project to run in, with directories in it and one beside it; commands can wait for its `gate`."""
     work = tmp_path / "work"

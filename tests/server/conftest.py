@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from hermitty.runtime.api import SettingsSource
-from hermitty.runtime.places import Places, find_places
+from hermitty.runtime.places import Places
 from hermitty.server.serving import Options, serving
 from tests.server.talking import Client
 from tests.support.runtimes import Gate, settings_in
@@ -17,34 +17,9 @@ StartServer = Callable[..., Awaitable[Client]]
 
 
 @pytest.fixture
-def home(tmp_path: Path) -> Path:
-    """An empty home directory."""
-    home = tmp_path / "home"
-    home.mkdir()
-    return home
-
-
-@pytest.fixture
-def work(tmp_path: Path) -> Path:
-    """A project to run in."""
-    work = tmp_path / "work"
-    work.mkdir()
-    return work
-
-
-@pytest.fixture
 def gate(work: Path) -> Gate:
     """What commands in `work` wait for."""
     return Gate(work / "gate")
-
-
-@pytest.fixture
-def places(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Places:
-    """A state directory and a file of settings of the test's own."""
-    monkeypatch.setenv("HERMITTY_STATE_DIR", str(tmp_path / "state"))
-    monkeypatch.setenv("HERMITTY_CONFIG", str(tmp_path / "config" / "config.toml"))
-    monkeypatch.delenv("HERMITTY_TOKEN", raising=False)
-    return find_places()
 
 
 def source_for(home: Path, places: Places, **values: object) -> SettingsSource:

@@ -200,10 +200,6 @@ class RawShell:
             self.run(how)
         return self.dialect.parse_environment((self.directory / ENV_FILE).read_bytes())
 
-    def is_editing(self) -> bool:
-        """Whether the terminal is in the mode of a line editor: keys arrive one by one."""
-        return not termios.tcgetattr(self.fd)[3] & termios.ICANON
-
     def _has(self, wanted: type[Event] | Callable[[], bool]) -> bool:
         if isinstance(wanted, type):
             return any(isinstance(event, wanted) for event in self.events)

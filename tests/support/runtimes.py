@@ -8,7 +8,7 @@ from pathlib import Path
 from hermitty.config import Settings
 from hermitty.engine.pulse import Pulse
 from hermitty.events import Event
-from hermitty.runtime.api import Command, Runtime
+from hermitty.runtime.api import Command, Runtime, Terminal
 from tests.support.shells import PATIENCE_S
 
 
@@ -88,6 +88,18 @@ async def begun(runtime: Runtime, line: str, cwd: Path, *, prints: str, session:
     assert command is not None
     assert await command.wait_for(prints, PATIENCE_S)
     return command
+
+
+async def until(terminal: Terminal, fact: Callable[[], bool]) -> None:
+    """Wait for output of a terminal, whoever it belongs to, or for its end, after which something is so."""
+    told = Pulse()
+    stop = terminal.watch(told.fire)
+    try:
+        async with asyncio.timeout(PATIENCE_S):
+            while not fact():
+                await told.wait()
+    finally:
+        stop()
 
 
 async def over(command: Command) -> None:

@@ -5,7 +5,7 @@ import shutil
 import subprocess
 import threading
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
-from contextlib import AsyncExitStack
+from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import IO, Any
 
@@ -15,12 +15,10 @@ from playwright.async_api import Browser, async_playwright
 from hermitty.runtime.places import Places
 from hermitty.server.page import STATIC
 from hermitty.server.serving import Options, serving
-from tests.server.conftest import OWN_TOKEN, home, places, source_for, work  # fixtures, too
+from tests.server.conftest import OWN_TOKEN, source_for
 from tests.server.talking import Client
 from tests.support.shells import PATIENCE_S
 from tests.web.browsing import Person
-
-__all__ = ["home", "places", "work"]
 
 BROWSERS = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
 FLAGS = (
@@ -85,12 +83,26 @@ async def browser(chromium: str) -> AsyncIterator[Browser]:
 @pytest.fixture
 async def server(home: Path, places: Places) -> AsyncIterator[Client]:
     """A server that asks nobody, and a client with the owner's token."""
-    settings = source_for(home, places, policy__mode="off")
-    async with AsyncExitStack() as stack:
-        ready = await stack.enter_async_context(
-            serving(Options(port=0, token=OWN_TOKEN), places=places, settings=settings)
-        )
-        yield await stack.enter_async_context(Client(ready, OWN_TOKEN))
+    async with _served(home, places, policy__mode="off") as client:
+        yield client
+
+
+@pytest.fixture
+async def asking(home: Path, places: Places) -> AsyncIterator[Client]:
+    """A server that asks about what is dangerous."""
+    async with _served(home, places) as client:
+        await client.open(name="idle")  # so that a page does not open a terminal by itself
+        yield client
+
+
+@asynccontextmanager
+async def _served(home: Path, places: Places, **values: object) -> AsyncIterator[Client]:
+    settings = source_for(home, places, **values)
+    async with (
+        serving(Options(port=0, token=OWN_TOKEN), places=places, settings=settings) as ready,
+        Client(ready, OWN_TOKEN) as client,
+    ):
+        yield client
 
 
 @pytest.fixture

@@ -1,15 +1,11 @@
 """Names, directories and commands that somebody made to mislead, or that are just very long."""
 
 import asyncio
-from collections.abc import AsyncIterator
 from pathlib import Path
 
-import pytest
 from playwright.async_api import expect
 
-from hermitty.runtime.places import Places
-from hermitty.server.serving import Options, serving
-from tests.server.conftest import OWN_TOKEN, source_for
+from tests.server.conftest import OWN_TOKEN
 from tests.server.talking import Client
 from tests.support.shells import PATIENCE_S
 from tests.web.browsing import PATIENCE_MS, Person
@@ -22,18 +18,6 @@ OVERFLOWS = """() => {
   root.scrollTop = root.scrollLeft = 1000;
   return [root.scrollTop, root.scrollLeft, document.body.scrollTop, document.body.scrollLeft];
 }"""
-
-
-@pytest.fixture
-async def asking(home: Path, places: Places) -> AsyncIterator[Client]:
-    """A server that asks about what is dangerous."""
-    settings = source_for(home, places)
-    async with (
-        serving(Options(port=0, token=OWN_TOKEN), places=places, settings=settings) as ready,
-        Client(ready, OWN_TOKEN) as client,
-    ):
-        await client.open(name="idle")  # so that a page does not open a terminal by itself
-        yield client
 
 
 async def test_what_turns_the_writing_around_is_shown_as_a_sign(person: Person, server: Client, work: Path) -> None:

@@ -1,15 +1,11 @@
 """Notifications of the browser about questions: wanted by somebody, and only for a page that is hidden."""
 
 import asyncio
-from collections.abc import AsyncIterator
 from pathlib import Path
 
-import pytest
 from playwright.async_api import expect
 
-from hermitty.runtime.places import Places
-from hermitty.server.serving import Options, serving
-from tests.server.conftest import OWN_TOKEN, source_for
+from tests.server.conftest import OWN_TOKEN
 from tests.server.talking import Client
 from tests.web.browsing import PATIENCE_MS, Person
 from tests.web.conftest import NewPerson
@@ -36,18 +32,6 @@ globalThis.hide = (isHidden) => {
 };
 """
 COMMAND = "git push --force origin main"
-
-
-@pytest.fixture
-async def asking(home: Path, places: Places) -> AsyncIterator[Client]:
-    """A server that asks about what is dangerous."""
-    settings = source_for(home, places)
-    async with (
-        serving(Options(port=0, token=OWN_TOKEN), places=places, settings=settings) as ready,
-        Client(ready, OWN_TOKEN) as client,
-    ):
-        await client.open(name="idle")  # so that a page does not open a terminal by itself
-        yield client
 
 
 async def sit(server: Client, new_person: NewPerson, answer: str) -> Person:

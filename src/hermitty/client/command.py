@@ -9,6 +9,7 @@ import math
 import re
 from base64 import b64encode
 from collections.abc import AsyncIterator
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from hermitty.client.following import Follower
@@ -225,6 +226,21 @@ class RemoteCommand:
         self._connection.check_open()
         if not self.is_running:
             raise CommandEnded(self.id)
+
+
+@dataclass(frozen=True, slots=True)
+class RemoteKnown:
+    """A command, and whose it was when it began."""
+
+    handle: RemoteCommand
+    terminal: str | None
+    session: str | None
+    workspace: str | None
+    started_at: float
+
+    def result(self) -> CommandResult:
+        """Return what is known of it here."""
+        return self.handle.result()
 
 
 def typed(text: str | bytes) -> dict[str, Any]:

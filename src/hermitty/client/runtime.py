@@ -2,68 +2,29 @@
 
 import os
 from collections.abc import AsyncIterator, Callable, Mapping, Sequence
-from dataclasses import dataclass
 from types import TracebackType
-from typing import Any, NoReturn, Protocol, Self
+from typing import Any, NoReturn, Self
 
+from hermitty.client import past
 from hermitty.client.approving import Asked
-from hermitty.client.command import RemoteCommand
+from hermitty.client.arguments import Answering, as_json
+from hermitty.client.command import RemoteCommand, RemoteKnown
 from hermitty.client.connection import Connection
 from hermitty.client.finding import ServerAddress
-from hermitty.client.http import ConnectionBroke, part
+from hermitty.client.http import ConnectionBroke, Http, part
 from hermitty.client.outbox import Sent
 from hermitty.client.terminal import RemoteTerminal, checked_line
-from hermitty.client.values import (
-    Cursor,
-    Decision,
-    Difference,
-    HistoryPage,
-    Page,
-    SearchResult,
-    TerminalInfo,
-    build,
-    decision_of,
-    history_of,
-    search_of,
-)
+from hermitty.client.values import Decision, HistoryPage, SearchResult, TerminalInfo, decision_of
 from hermitty.config import Settings
 from hermitty.errors import InvalidRequest, NotSupported, OutcomeUnknown
 from hermitty.events import Event
 from hermitty.model import CommandResult, ProviderName, checked_time
-from hermitty.paths import as_path
+from hermitty.output.pages import Page
+from hermitty.shell.environment import Difference, difference
 from hermitty.wire.records import result_of_dict
 
 # How long a broken connection is tried again.
 RETRY_S = 30.0
-# The shell sets these itself, with every directory and every command.
-_OF_THE_SHELL = frozenset({"PWD", "OLDPWD", "SHLVL", "_"})
-
-
-class Answering(Protocol):
-    """When output matches `prompt`, `reply` and Enter are typed: `hermitty.Answer`."""
-
-    @property
-    def prompt(self) -> str:
-        """Return the pattern."""
-
-    @property
-    def reply(self) -> str:
-        """Return what to type."""
-
-
-@dataclass(frozen=True, slots=True)
-class RemoteKnown:
-    """A command, and whose it was when it began."""
-
-    handle: RemoteCommand
-    terminal: str | None
-    session: str | None
-    workspace: str | None
-    started_at: float
-
-    def result(self) -> CommandResult:
-        """Return what is known of it here."""
-        return self.handle.result()
 
 
 class RemoteRuntime:
@@ -127,21 +88,20 @@ class RemoteRuntime:
         if merged:
             raise NotSupported("a server tells the outputs of a pipe apart; leave `merged` out")
         self._connection.check_open()
-        checked_time("kill_after_s", kill_after_s)
-        body = {
-            "command": checked_line(command) if isinstance(command, str) else list(command),
-            "cwd": _directory(cwd),
-            "session": session,
-            "workspace": workspace,
-            "shell": shell,
-            "provider": "pipe" if not isinstance(command, str) else provider,
-            "env": None if env is None else dict(env),
-            "wait_s": checked_time("wait_s", wait_s),
-            "kill_after_s": kill_after_s,
-            "answers": _answers(answers),
-            "id": command_id,
-            "sandbox": _sandbox(sandbox),
-        }
+        body = as_json(
+            command=checked_line(command) if isinstance(command, str) else list(command),
+            cwd=cwd,
+            session=session,
+            workspace=workspace,
+            shell=shell,
+            provider=provider if isinstance(command, str) else "pipe",
+            env=env,
+            wait_s=wait_s,
+            kill_after_s=kill_after_s,
+            answers=answers,
+            id=command_id,
+            sandbox=sandbox,
+        )
         return await self._ran("/api/run", body, wait_s)
 
     async def run_in(
@@ -157,15 +117,14 @@ class RemoteRuntime:
     ) -> CommandResult:
         """Run a command in a given terminal."""
         await self.terminal(terminal_id)._ready()
-        checked_time("kill_after_s", kill_after_s)
-        body = {
-            "command": checked_line(command),
-            "session": session,
-            "wait_s": checked_time("wait_s", wait_s),
-            "kill_after_s": kill_after_s,
-            "answers": _answers(answers),
-            "id": command_id,
-        }
+        body = as_json(
+            command=checked_line(command),
+            session=session,
+            wait_s=wait_s,
+            kill_after_s=kill_after_s,
+            answers=answers,
+            id=command_id,
+        )
         return await self._ran(f"/api/terminals/{part(terminal_id)}/commands", body, wait_s)
 
     async def start_in(
@@ -196,18 +155,18 @@ class RemoteRuntime:
     ) -> CommandResult:
         """Run a command in a terminal of its own, which is gone afterwards. After `wait_s` the command is killed."""
         self._connection.check_open()
-        body = {
-            "command": checked_line(command),
-            "cwd": _directory(cwd),
-            "session": session,
-            "workspace": workspace,
-            "shell": shell,
-            "env": None if env is None else dict(env),
-            "wait_s": checked_time("wait_s", wait_s),
-            "answers": _answers(answers),
-            "id": command_id,
-            "sandbox": _sandbox(sandbox),
-        }
+        body = as_json(
+            command=checked_line(command),
+            cwd=cwd,
+            session=session,
+            workspace=workspace,
+            shell=shell,
+            env=env,
+            wait_s=wait_s,
+            answers=answers,
+            id=command_id,
+            sandbox=sandbox,
+        )
         return await self._connection.runs.run_whole("/api/temporary", body)
 
     async def run_batch(
@@ -226,15 +185,15 @@ class RemoteRuntime:
             raise InvalidRequest("a batch is a list of commands, not one text")
         if not commands:
             raise InvalidRequest("a batch needs at least one command")
-        body = {
-            "commands": list(commands),
-            "cwd": _directory(cwd),
-            "session": session,
-            "workspace": workspace,
-            "shell": shell,
-            "wait_s": checked_time("wait_s", wait_s),
-            "stop_on_error": stop_on_error,
-        }
+        body = as_json(
+            commands=list(commands),
+            cwd=cwd,
+            session=session,
+            workspace=workspace,
+            shell=shell,
+            wait_s=wait_s,
+            stop_on_error=stop_on_error,
+        )
         told = await self._once("POST", "/api/batch", body, "which of the commands ran")
         results = [result_of_dict(each) for each in told["results"]]
         for result in results:
@@ -258,17 +217,17 @@ class RemoteRuntime:
         sandbox: object = None,
     ) -> RemoteTerminal:
         """Open a terminal and wait until it takes commands. It is the caller's: `run` does not reuse it."""
-        body = {
-            "cwd": _directory(cwd),
-            "shell": shell,
-            "session": session,
-            "workspace": workspace,
-            "env": None if env is None else dict(env),
-            "cols": cols,
-            "rows": rows,
-            "name": name,
-            "sandbox": _sandbox(sandbox),
-        }
+        body = as_json(
+            cwd=cwd,
+            shell=shell,
+            session=session,
+            workspace=workspace,
+            env=env,
+            cols=cols,
+            rows=rows,
+            name=name,
+            sandbox=sandbox,
+        )
         told = await self._once("POST", "/api/terminals", body, "whether the terminal was opened")
         return self._connection.terminal(self._connection.mirror.put(told))
 
@@ -349,18 +308,7 @@ class RemoteRuntime:
         """Return how the variables differ from those that the terminal's shell was started with."""
         await self.terminal(terminal_id)._ready()
         after, before = await self._connection.environment(terminal_id)
-        names = {
-            name for name in (*after, *before) if name not in _OF_THE_SHELL and name.isascii() and name.isidentifier()
-        }
-        return Difference(
-            added={name: after[name] for name in after if name in names and name not in before},
-            removed={name: before[name] for name in before if name in names and name not in after},
-            changed={
-                name: (before[name], after[name])
-                for name in before
-                if name in names and name in after and before[name] != after[name]
-            },
-        )
+        return difference(before, after)
 
     def contribute_path(self, contributor: str, path: str | None, *, prepend: bool = False) -> NoReturn:
         """Not supported: the PATH of the server's terminals is the server's own."""
@@ -430,13 +378,8 @@ class RemoteRuntime:
     ) -> Decision:
         """Say what the policy makes of a command, without running or asking anything. Here it has to be awaited."""
         self._connection.check_open()
-        body = {
-            "command": command if isinstance(command, str) else list(command),
-            "cwd": _directory(cwd),
-            "shell": shell,
-            "session": session,
-            "workspace": workspace,
-        }
+        words = command if isinstance(command, str) else list(command)
+        body = as_json(command=words, cwd=cwd, shell=shell, session=session, workspace=workspace)
         return decision_of((await self._connection.http.send("POST", "/api/check", body=body, repeatable=True)).json())
 
     # What happened.
@@ -449,32 +392,19 @@ class RemoteRuntime:
 
     async def read_artifact(self, artifact_id: str, offset: int = 0, limit: int | None = None) -> Page:
         """Return a page of a command's complete output, from an offset on."""
-        query = {"offset": offset, "limit": limit}
-        told = (await self._get(f"/api/artifacts/{part(artifact_id)}", query)).json()
-        data = str(told["text"]).encode()
-        if "\ufffd" in told["text"]:
-            # Text cannot say which bytes these were.
-            data = (await self._get(f"/api/artifacts/{part(artifact_id)}", {**query, "format": "raw"})).body
-        return build(Page, told, data=data)
+        return await past.read_page(self._http(), artifact_id, offset, limit)
 
     async def read_artifact_lines(self, artifact_id: str, first: int, count: int) -> Page:
         """Return lines of a command's complete output; the first line is number 1."""
-        told = (await self._get(f"/api/artifacts/{part(artifact_id)}/lines", {"first": first, "count": count})).json()
-        return build(Page, told, data=str(told["text"]).encode())
+        return await past.read_lines(self._http(), artifact_id, first, count)
 
     async def search_artifact(self, artifact_id: str, pattern: str, *, offset: int = 0) -> SearchResult:
         """Find lines of a command's complete output by a regular expression, or literally if it is none."""
-        query = {"search": pattern, "offset": offset}
-        return search_of((await self._get(f"/api/artifacts/{part(artifact_id)}", query)).json())
+        return await past.search(self._http(), artifact_id, pattern, offset)
 
     async def history(self, query: Any = None) -> HistoryPage:
         """Return commands that ran, newest first. The query is a `HistoryQuery`, or anything with its fields."""
-        names = ("search", "session", "failed", "since", "until", "limit")
-        values = {name: getattr(query, name, None) for name in names}
-        before = getattr(query, "before", None)
-        place = None if before is None else Cursor(before.started_at, before.number).text
-        told = await self._get("/api/history", {**values, "failed": values["failed"] or None, "before": place})
-        return history_of(told.json())
+        return await past.read_history(self._http(), query)
 
     def subscribe(self, callback: Callable[[Event], None]) -> Callable[[], None]:
         """Call back for every event from now on; return the function that ends it."""
@@ -521,9 +451,9 @@ class RemoteRuntime:
         await self._connection.catch_up(result)
         return result
 
-    async def _get(self, path: str, query: Mapping[str, Any]) -> Any:
+    def _http(self) -> Http:
         self._connection.check_open()
-        return await self._connection.http.get(path, query=query)
+        return self._connection.http
 
     async def _once(self, method: str, path: str, body: object, what: str) -> Any:
         """Send something that must not happen twice."""
@@ -533,16 +463,3 @@ class RemoteRuntime:
         except ConnectionBroke as exc:
             raise OutcomeUnknown(f"{exc.message}; unknown {what}", exc.url) from exc
         return answer.json() if answer.body else None
-
-
-def _directory(cwd: str | os.PathLike[str] | None) -> str | None:
-    return None if cwd is None else as_path(cwd)
-
-
-def _sandbox(wish: Any) -> Any:
-    """Return a wish for a sandbox as JSON has it: a mode, an object, or what has its fields."""
-    return wish.to_json() if hasattr(wish, "to_json") else wish
-
-
-def _answers(answers: Sequence[Answering]) -> list[dict[str, str]]:
-    return [{"prompt": each.prompt, "reply": each.reply} for each in answers]

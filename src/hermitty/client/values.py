@@ -3,7 +3,7 @@
 Those that a runtime returns have the same fields as its own.
 """
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field, fields
 from typing import Any, Literal, TypeVar
 
@@ -115,30 +115,6 @@ class OutputSlice:
 
 
 @dataclass(frozen=True, slots=True)
-class Page:
-    """A piece of a complete output; see the runtime's own."""
-
-    offset: int
-    data: bytes
-    line: int
-    starts_inside: bool
-    next: int | None
-    size: int
-
-    @property
-    def text(self) -> str:
-        """The data as text; bytes that are not UTF-8 are replaced."""
-        return self.data.decode("utf-8", "replace")
-
-    def numbered(self) -> Iterator[tuple[int, str]]:
-        """Yield the lines with their numbers, without their ends."""
-        lines = self.text.split("\n")
-        if not lines[-1]:
-            lines.pop()
-        return ((number, line.rstrip("\r")) for number, line in enumerate(lines, start=self.line))
-
-
-@dataclass(frozen=True, slots=True)
 class Match:
     """A line that matches."""
 
@@ -204,18 +180,6 @@ class HistoryPage:
     entries: list[HistoryEntry]
     next: Cursor | None
     missing: int
-
-
-@dataclass(frozen=True, slots=True)
-class Difference:
-    """What happened to the variables since the shell was started."""
-
-    added: Mapping[str, str] = field(default_factory=dict)
-    removed: Mapping[str, str] = field(default_factory=dict)
-    changed: Mapping[str, tuple[str, str]] = field(default_factory=dict)
-
-    def __bool__(self) -> bool:
-        return bool(self.added or self.removed or self.changed)
 
 
 @dataclass(frozen=True, slots=True)

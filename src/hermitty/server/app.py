@@ -92,8 +92,6 @@ def _count(counters: Counters, event: events.Event) -> None:
             counters.command_ended(time.time())
         case events.TerminalOpened():
             counters.terminals_opened += 1
-        case events.ApprovalAsked():
-            counters.approvals_asked += 1
         case events.ApprovalAnswered():
             counters.approvals_answered += 1
 

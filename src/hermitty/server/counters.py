@@ -17,7 +17,6 @@ class Counters:
     statuses: Counter[int] = field(default_factory=Counter)
     commands: int = 0
     terminals_opened: int = 0
-    approvals_asked: int = 0
     approvals_answered: int = 0
     refused_tries: int = 0
     # Minutes with commands that ended, and how many: the newest last.

@@ -1,10 +1,11 @@
-"""What the server sends: the shapes of its answers. Every field is always there, unless it says otherwise."""
+"""What the server sends: the shapes of its answers. Every field is always there, unless it says otherwise.
+
+Those about decisions are in `decision_replies`, those about the server itself in `system_replies`.
+"""
 
 from typing import Any, Literal
 
 from msgspec import UNSET, Struct, UnsetType
-
-from hermitty.server.access import Scope
 
 
 class Reply(Struct, kw_only=True):
@@ -190,75 +191,6 @@ class ArtifactMatches(Reply):
     size: int
 
 
-class Part(Reply):
-    """A piece of a command line, and what is said about it."""
-
-    start: int
-    end: int
-    verdict: str
-    level: str
-
-
-class Decision(Reply):
-    """What the policy says about a command."""
-
-    decision: Literal["allow", "ask", "block"]
-    level: Literal["low", "medium", "high", "critical"]
-    reasons: list[str]
-    effects: list[str]
-    commands: list[list[str]]
-    rule: str | None
-    suggested_rule: dict[str, Any] | None
-    parts: list[Part]
-
-
-class Question(Reply):
-    """What a person is asked. Times are seconds since 1970."""
-
-    id: str
-    command: str
-    line: str
-    cwd: str | None
-    shell: str
-    decision: Literal["ask", "block"]
-    level: str
-    effects: list[str]
-    reasons: list[str]
-    scopes: list[str]
-    suggested_rule: dict[str, Any] | None
-    confirmation: str | None
-    session: str | None
-    workspace: str | None
-    terminal: str | None
-    origin: str
-    asked_at: float
-    expires_at: float | None
-
-
-class Verdict(Reply):
-    """How a question ended."""
-
-    question: Question
-    outcome: Literal["allow", "deny", "skip", "timeout", "cancelled"]
-    scope: str
-    by: str
-    at: float
-    note: str
-
-
-class Approvals(Reply):
-    """Questions that wait, the oldest first; and those that are over, the newest first, if that was asked for."""
-
-    approvals: list[Question]
-    history: list[Verdict] | None
-
-
-class Audit(Reply):
-    """Decisions about commands, the newest first."""
-
-    entries: list[dict[str, Any]]
-
-
 class HistoryEntry(Reply):
     """One command of the past."""
 
@@ -291,52 +223,6 @@ class HistoryPage(Reply):
     missing: int
 
 
-class Setting(Reply):
-    """A setting, its value and where that comes from."""
-
-    name: str
-    value: Any
-    default: Any
-    origin: str
-    origin_kind: Literal["default", "file", "workspace", "environment", "argument"]
-    explanation: str
-    allowed: str
-    type: Literal["boolean", "integer", "number", "string", "list", "table"]
-    optional: bool
-    choices: list[str] | None
-    least: float | None
-    most: float | None
-    can_change: bool
-
-
-class Settings(Reply):
-    """Every setting, and the file that changes go to."""
-
-    config_file: str | None
-    settings: list[Setting]
-    warnings: list[str]
-
-
-class Rule(Reply):
-    """A remembered rule. `rule` is as files of rules have it; `origin` says where it stands."""
-
-    id: str
-    decision: Literal["allow", "ask", "deny"]
-    command: list[str]
-    layer: str
-    origin: str
-    reason: str
-    expires_at: float | None
-    rule: dict[str, Any]
-
-
-class Rules(Reply):
-    """The rules that count."""
-
-    rules: list[Rule]
-    problems: list[str]
-
-
 class Workspace(Reply):
     """A project: its name, its root, and how many terminals it has."""
 
@@ -365,90 +251,6 @@ class Sessions(Reply):
     """The sessions that have begun and were not released."""
 
     sessions: list[Session]
-
-
-class Token(Reply):
-    """A token that was made for somebody. Times are seconds since 1970."""
-
-    id: str
-    name: str
-    scopes: list[Scope]
-    created_at: float
-    expires_at: float | None
-
-
-class NewToken(Token):
-    """A new token with its text, which is shown this once."""
-
-    token: str
-
-
-class TokenList(Reply):
-    """The tokens that were made."""
-
-    tokens: list[Token]
-
-
-class Me(Reply):
-    """Who asks, and what for."""
-
-    name: str
-    scopes: list[Scope]
-    how: Literal["header", "cookie"]
-
-
-class Limits(Reply):
-    """What the server takes."""
-
-    body_bytes: int
-    longest_wait_s: float
-    requests_per_s: int
-    connections: int
-    layout_bytes: int
-
-
-class Info(Reply):
-    """The server."""
-
-    version: str
-    pid: int
-    host: str
-    platform: str
-    shells: list[str]
-    started_at: float
-    me: Me
-    limits: Limits
-
-
-class Health(Reply):
-    """That it is there."""
-
-    status: Literal["ok"]
-    version: str
-
-
-class ApprovalStats(Reply):
-    """Questions to people."""
-
-    pending: int
-    answered: int
-
-
-class Stats(Reply):
-    """Numbers for a dashboard. `commands_per_minute` has the last hour, the oldest minute first."""
-
-    uptime_s: float
-    terminals: int
-    running: int
-    viewers: int
-    streams: int
-    sessions: int
-    commands: int
-    commands_per_minute: list[int]
-    approvals: ApprovalStats
-    memory_bytes: int | None
-    requests: int
-    errors: int
 
 
 class Tool(Reply):

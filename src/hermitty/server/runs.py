@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from hermitty.errors import CommandEnded, CommandIdTaken, CommandNotFound, HostUnavailable
-from hermitty.model import CommandId, CommandResult, Quality, State, new_command_id
+from hermitty.model import CommandResult, State, new_command_id, not_started
 from hermitty.runtime.api import Command, Runtime
 
 if TYPE_CHECKING:
@@ -212,11 +212,12 @@ class Runs:
 
     def _result(self, command_id: str, run: _Run) -> CommandResult:
         if not run.task.done():
-            return _not_started(command_id, run.wanted, State.RUNNING, "it has not started yet: it waits for its turn")
-        if run.task.cancelled():
-            state = run.stopped or State.INTERRUPTED
-            return _not_started(command_id, run.wanted, state, "it was stopped before it started")
-        return run.task.result()
+            state, why = State.RUNNING, "it has not started yet: it waits for its turn"
+        elif run.task.cancelled():
+            state, why = run.stopped or State.INTERRUPTED, "it was stopped before it started"
+        else:
+            return run.task.result()
+        return not_started(command_id, run.wanted.line, session=run.wanted.session, state=state, why=why)
 
     def _ended(self, command_id: str, run: _Run) -> None:
         """Note the end of a run, and forget the oldest that are too many. Errors are kept for whoever asks."""
@@ -235,23 +236,3 @@ class Runs:
         self._others.discard(task)
         if not task.cancelled():
             task.exception()  # whoever waited was told; nobody may be left who did
-
-
-def _not_started(command_id: str, wanted: Wanted, state: State, why: str) -> CommandResult:
-    return CommandResult(
-        id=CommandId(command_id),
-        command=wanted.line,
-        terminal=None,
-        provider="pty",
-        shell=None,
-        state=state,
-        exit_code=None,
-        signal=None,
-        quality=Quality.NONE,
-        text="",
-        total_bytes=0,
-        cwd=None,
-        duration_s=0.0,
-        session=wanted.session,
-        warnings=[why],
-    )

@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from hermitty.server import replies, requests
+from hermitty.server import decision_replies, replies, requests, system_replies
 from hermitty.server.access import Scope
 from hermitty.server.handlers import commands, decisions, nodes, outputs, past, projects, streams, system, terminals
 from hermitty.server.routing import NO_CONTENT, Content, Route
@@ -151,27 +151,27 @@ ROUTES: tuple[Route, ...] = (
     # The policy.
     Route(
         "POST", "/api/check", VIEW, commands.check, "Say what the policy makes of a command, without running it.",
-        body=requests.Check, reply=replies.Decision,
+        body=requests.Check, reply=decision_replies.Decision,
     ),
     Route(
         "GET", "/api/approvals", VIEW, decisions.list_approvals, "List the questions that wait for an answer.",
-        query=requests.ApprovalsQuery, reply=replies.Approvals,
+        query=requests.ApprovalsQuery, reply=decision_replies.Approvals,
     ),
     Route(
         "GET", "/api/approvals/{id}", VIEW, decisions.show_approval, "Look at a question that waits for an answer.",
-        reply=replies.Question, errors=(404, 409),
+        reply=decision_replies.Question, errors=(404, 409),
     ),
     Route(
         "POST", "/api/approvals/{id}", APPROVE, decisions.answer_approval, "Answer a question; the first one counts.",
-        body=requests.AnswerApproval, reply=replies.Verdict, errors=(404, 409),
+        body=requests.AnswerApproval, reply=decision_replies.Verdict, errors=(404, 409),
     ),
     Route(
         "GET", "/api/audit", VIEW, decisions.list_audit, "List what was decided about commands, and by whom.",
-        query=requests.AuditQuery, reply=replies.Audit,
+        query=requests.AuditQuery, reply=decision_replies.Audit,
     ),
     Route(
         "GET", "/api/rules", VIEW, decisions.list_rules, "List the rules that count.",
-        query=requests.RulesQuery, reply=replies.Rules,
+        query=requests.RulesQuery, reply=decision_replies.Rules,
     ),
     Route(
         "DELETE", "/api/rules", APPROVE, decisions.delete_rule_by_query, "Forget the rule with that id.",
@@ -202,28 +202,28 @@ ROUTES: tuple[Route, ...] = (
     # The server.
     Route(
         "GET", "/api/info", VIEW, system.info, "Tell what this server is, and who you are to it.",
-        reply=replies.Info,
+        reply=system_replies.Info,
     ),
-    Route("GET", "/api/stats", VIEW, system.stats, "Tell numbers for a dashboard.", reply=replies.Stats),
+    Route("GET", "/api/stats", VIEW, system.stats, "Tell numbers for a dashboard.", reply=system_replies.Stats),
     Route(
         "GET", "/api/settings", VIEW, system.show_settings, "Show every setting, and where its value comes from.",
-        reply=replies.Settings,
+        reply=system_replies.Settings,
     ),
     Route(
         "PUT", "/api/settings", ADMIN, system.put_settings, "Change settings, by dotted name.",
-        body=dict[str, Any], reply=replies.Settings, errors=(409,),
+        body=dict[str, Any], reply=system_replies.Settings, errors=(409,),
     ),
     Route(
         "DELETE", "/api/settings/{name}", ADMIN, system.reset_setting, "Take a setting out of the user's file.",
-        reply=replies.Settings, errors=(409,),
+        reply=system_replies.Settings, errors=(409,),
     ),
     Route(
         "GET", "/api/tokens", ADMIN, system.list_tokens, "List the tokens that were made.",
-        reply=replies.TokenList,
+        reply=system_replies.TokenList,
     ),
     Route(
         "POST", "/api/tokens", ADMIN, system.create_token, "Make a token for somebody; it is shown this once.",
-        body=requests.CreateToken, reply=replies.NewToken, status=201,
+        body=requests.CreateToken, reply=system_replies.NewToken, status=201,
     ),
     Route(
         "DELETE", "/api/tokens/{id}", ADMIN, system.delete_token, "Forget a token.",
@@ -237,7 +237,7 @@ ROUTES: tuple[Route, ...] = (
         "POST", "/api/tools/{name}", RUN, system.call_tool, "Run a tool.",
         body=requests.CallTool, reply=replies.ToolResult, errors=_RUN_ERRORS,
     ),
-    Route("GET", "/healthz", None, system.health, "Say that the server is there.", reply=replies.Health),
+    Route("GET", "/healthz", None, system.health, "Say that the server is there.", reply=system_replies.Health),
     Route(
         "GET", "/metrics", VIEW, system.metrics, "Tell numbers as Prometheus reads them.",
         contents=(_TEXT,),

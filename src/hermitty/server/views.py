@@ -10,7 +10,7 @@ from msgspec import UNSET, UnsetType
 from hermitty.errors import HermittyError
 from hermitty.model import CommandResult
 from hermitty.runtime.api import Command, Runtime, Terminal
-from hermitty.server import replies
+from hermitty.server import decision_replies, replies
 
 if TYPE_CHECKING:
     from hermitty.runtime.api import Effective
@@ -150,12 +150,12 @@ def command_of(known: "Known") -> replies.Command:
     )
 
 
-def question_of(question: "Question") -> replies.Question:
+def question_of(question: "Question") -> decision_replies.Question:
     """Describe a question to a person."""
     from hermitty.runtime.rules import table_of
 
     rule = question.suggested_rule
-    return replies.Question(
+    return decision_replies.Question(
         id=question.id,
         command=question.command,
         line=question.line,
@@ -177,9 +177,9 @@ def question_of(question: "Question") -> replies.Question:
     )
 
 
-def verdict_of(verdict: "Verdict") -> replies.Verdict:
+def verdict_of(verdict: "Verdict") -> decision_replies.Verdict:
     """Describe how a question ended."""
-    return replies.Verdict(
+    return decision_replies.Verdict(
         question=question_of(verdict.question),
         outcome=verdict.outcome,
         scope=verdict.scope.value,

@@ -18,7 +18,7 @@ from hermitty.adapters.acp.permissions import with_grants
 from hermitty.runtime.api import Runtime, build_runtime
 from hermitty.runtime.approvals import Approval, Question
 from tests.adapters.acp.frames import Frames
-from tests.support.runtimes import Dial, settings_in
+from tests.support.runtimes import Dial
 from tests.support.shells import PATIENCE_S
 
 AGENTS = Path(__file__).parent / "agents"
@@ -27,24 +27,6 @@ AGENTS = Path(__file__).parent / "agents"
 def agent(name: str, *arguments: str) -> list[str]:
     """The command that starts one of the test agents."""
     return [sys.executable, str(AGENTS / f"{name}.py"), *arguments]
-
-
-@pytest.fixture
-def work(tmp_path: Path) -> Path:
-    """A project to run in."""
-    work = tmp_path / "work"
-    work.mkdir()
-    return work
-
-
-@pytest.fixture
-def dial(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Dial:
-    """The settings of `rt`: nobody is asked anything, unless a test turns the policy on."""
-    home = tmp_path / "home"
-    home.mkdir()
-    monkeypatch.setenv("HERMITTY_STATE_DIR", str(tmp_path / "state"))
-    monkeypatch.setenv("HERMITTY_CONFIG", str(tmp_path / "config" / "config.toml"))
-    return Dial(settings_in(home, policy__mode="off"))
 
 
 class Person:

@@ -14,6 +14,7 @@ import hermitty
 from hermitty.adapters.agent_session import AgentSession
 from hermitty.runtime.api import Runtime, build_runtime
 from hermitty.runtime.approvals import Approval, Question
+from hermitty.runtime.places import Places
 from tests.support.kernel import so
 from tests.support.notes import stirs
 from tests.support.runtimes import Dial, Gate, settings_in
@@ -190,12 +191,8 @@ class Script:
 
 
 @pytest.fixture
-def dial(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Dial:
-    """The settings of `rt`."""
-    home = tmp_path / "home"
-    home.mkdir()
-    monkeypatch.setenv("HERMITTY_STATE_DIR", str(tmp_path / "state"))
-    monkeypatch.setenv("HERMITTY_CONFIG", str(tmp_path / "config" / "config.toml"))
+def dial(home: Path, places: Places) -> Dial:
+    """The settings of `rt`, with the policy as it is by default."""
     return Dial(settings_in(home))
 
 

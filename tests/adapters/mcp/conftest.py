@@ -14,7 +14,9 @@ from hermitty.adapters.mcp.approvals import refuse
 from hermitty.adapters.mcp.local import LocalTerminals
 from hermitty.adapters.mcp.server import serving
 from hermitty.runtime.api import Runtime, build_runtime
-from tests.support.runtimes import Dial, settings_in
+from hermitty.runtime.places import Places
+from tests.support.runtimes import Dial
+from tests.support.server_process import ServerProcess, durable_server
 from tests.support.shells import PATIENCE_S
 
 ERAS = ["legacy", "2026-07-28"]
@@ -25,24 +27,6 @@ Connect = Callable[..., AbstractAsyncContextManager[Client]]
 def era(request: pytest.FixtureRequest) -> str:
     """Which protocol the client speaks."""
     return str(request.param)
-
-
-@pytest.fixture
-def work(tmp_path: Path) -> Path:
-    """A project to run in."""
-    work = tmp_path / "work"
-    work.mkdir()
-    return work
-
-
-@pytest.fixture
-def dial(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Dial:
-    """The settings of `rt`: nobody is asked anything, unless a test turns the policy on."""
-    home = tmp_path / "home"
-    home.mkdir()
-    monkeypatch.setenv("HERMITTY_STATE_DIR", str(tmp_path / "state"))
-    monkeypatch.setenv("HERMITTY_CONFIG", str(tmp_path / "config" / "config.toml"))
-    return Dial(settings_in(home, policy__mode="off"))
 
 
 @pytest.fixture
@@ -66,6 +50,17 @@ def connect(rt: Runtime, era: str) -> Connect:
             yield client
 
     return connected
+
+
+@pytest.fixture
+async def process(places: Places, home: Path, monkeypatch: pytest.MonkeyPatch) -> AsyncIterator[ServerProcess]:
+    """`hermitty serve` with a durable host, which allows everything."""
+    places.config_file.parent.mkdir(parents=True)
+    places.config_file.write_text('[policy]\nmode = "off"\n')
+    monkeypatch.setenv("HOME", str(home))
+    monkeypatch.setenv("SHELL", "/bin/bash")
+    async with durable_server(places.state) as server:
+        yield server
 
 
 def said(result: CallToolResult) -> str:

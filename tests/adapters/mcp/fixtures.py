@@ -7,7 +7,6 @@ run against our server, its transport and its settings.
 import base64
 from typing import Annotated, Any, Literal
 
-import anyio
 from mcp.server.mcpserver import Context, MCPServer, Resolve, Sample
 from mcp.server.mcpserver.exceptions import ToolError
 from mcp.server.mcpserver.prompts.base import UserMessage
@@ -133,14 +132,12 @@ def _add_talk(server: "MCPServer[Any]") -> None:
     async def test_tool_with_progress(ctx: AnyContext) -> CallToolResult:
         for done in (0, 50, 100):
             await ctx.report_progress(done, 100)
-            await anyio.sleep(0.01)
         return text("done")
 
     @server.tool(description=WHAT)
     async def test_tool_with_logging(ctx: AnyContext) -> CallToolResult:
         for message in ("Tool execution started", "Tool processing data", "Tool execution completed"):
             await ctx.request_context.session.send_log_message("info", message, related_request_id=ctx.request_id)
-            await anyio.sleep(0.01)
         return text("done")
 
     @server.tool(description=WHAT)

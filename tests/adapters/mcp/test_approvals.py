@@ -168,7 +168,7 @@ async def nobody_yet(question: object) -> Approval:
 async def test_a_question_waits_for_the_page_of_a_server(
     dial: Dial, era: str, work: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("hermitty.adapters.mcp.local.LONGEST_WAIT_S", 0.3)
+    monkeypatch.setattr("hermitty.adapters.mcp.running.LONGEST_WAIT_S", 0.3)
     async with (
         build_runtime(dial, approver=nobody_yet) as rt,
         serving(LocalTerminals(rt)) as server,
@@ -196,7 +196,7 @@ async def test_a_question_waits_for_the_page_of_a_server(
 async def test_a_question_that_waits_can_be_given_up(
     dial: Dial, era: str, work: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("hermitty.adapters.mcp.local.LONGEST_WAIT_S", 0.2)
+    monkeypatch.setattr("hermitty.adapters.mcp.running.LONGEST_WAIT_S", 0.2)
     async with (
         build_runtime(dial, approver=nobody_yet) as rt,
         serving(LocalTerminals(rt)) as server,

@@ -15,46 +15,17 @@ import pytest
 from mcp import Client
 from mcp.client.streamable_http import streamable_http_client
 
-from hermitty.host.control import stop_host
-from hermitty.runtime.places import Places, find_places
+from hermitty.runtime.places import Places
 from tests.adapters.mcp.conftest import data, said
 from tests.support.kernel import gone, is_alive, so
 from tests.support.notes import Note
-from tests.support.server_process import TOKEN, ServerProcess
+from tests.support.server_process import TOKEN, ServerProcess, asked
 from tests.support.server_process import call as api
 from tests.support.shells import PATIENCE_S
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="looks into /proc")
 
 OWNER = {"Authorization": f"Bearer {TOKEN}"}
-
-
-@pytest.fixture
-def places(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Places:
-    """A state directory and an empty home of the test's own."""
-    home = tmp_path / "home"
-    home.mkdir()
-    monkeypatch.setenv("HERMITTY_STATE_DIR", str(tmp_path / "state"))
-    monkeypatch.setenv("HERMITTY_CONFIG", str(tmp_path / "config" / "config.toml"))
-    monkeypatch.delenv("HERMITTY_TOKEN", raising=False)
-    monkeypatch.delenv("HERMITTY_URL", raising=False)
-    monkeypatch.setenv("HOME", str(home))
-    monkeypatch.setenv("SHELL", "/bin/bash")
-    (tmp_path / "config").mkdir()
-    (tmp_path / "config" / "config.toml").write_text('[policy]\nmode = "off"\n')
-    return find_places()
-
-
-@pytest.fixture
-async def server(places: Places) -> AsyncIterator[ServerProcess]:
-    """`hermitty serve` with a durable host."""
-    server = ServerProcess()
-    await server.start()
-    try:
-        yield server
-    finally:
-        await server.end(signal.SIGKILL)
-        await asyncio.to_thread(stop_host, places.state)
 
 
 @asynccontextmanager
@@ -92,7 +63,7 @@ async def open_gate(gate: Path) -> None:
 
 @pytest.mark.parametrize("tool", ["run", "wait"])
 async def test_a_call_that_waits_is_told_and_its_command_ends_without_the_server(
-    server: ServerProcess, era: str, work: Path, gate: Path, note: Note, tool: str
+    process: ServerProcess, era: str, work: Path, gate: Path, note: Note, tool: str
 ) -> None:
     heard = asyncio.Event()
 
@@ -100,7 +71,7 @@ async def test_a_call_that_waits_is_told_and_its_command_ends_without_the_server
         heard.set()
 
     async with asyncio.timeout(3 * PATIENCE_S):
-        async with connected(server, era) as client:
+        async with connected(process, era) as client:
             if tool == "run":
                 arguments: dict[str, Any] = {"command": COMMAND, "cwd": str(work), "yield_s": 55}
             else:
@@ -109,7 +80,7 @@ async def test_a_call_that_waits_is_told_and_its_command_ends_without_the_server
             waiting = asyncio.create_task(client.call_tool(tool, arguments, progress_callback=progressed))
             pid = await note.number()
             await heard.wait()  # the server has the call, and waits
-            await server.end(signal.SIGTERM)
+            await process.end(signal.SIGTERM)
             told = await waiting
         assert not told.is_error, said(told)
         found = told.structured_content
@@ -122,36 +93,32 @@ async def test_a_call_that_waits_is_told_and_its_command_ends_without_the_server
 
         await open_gate(gate)
         await gone(pid)
-        await server.start()
-        async with connected(server, era) as client:
+        await process.start()
+        async with connected(process, era) as client:
             over = await data(client, "wait", target=found["id"])
     assert (over["state"], over["exit_code"], over["text"]) == ("done", 3, "here\ngot word\n")
 
 
 async def test_a_command_that_waits_for_a_person_still_does_when_the_server_is_back(
-    server: ServerProcess, places: Places, era: str, work: Path
+    process: ServerProcess, places: Places, era: str, work: Path
 ) -> None:
     places.config_file.write_text('[policy]\nmode = "normal"\n')
     async with asyncio.timeout(3 * PATIENCE_S), aiohttp.ClientSession(headers=OWNER) as http:
-        async with connected(server, era) as client:
+        async with connected(process, era) as client:
             waiting = asyncio.create_task(client.call_tool("run", {"command": "touch made", "cwd": str(work)}))
 
-            async def is_asked() -> bool:
-                return bool((await api(http, server, "GET", "/api/approvals"))["approvals"])
-
-            await so(is_asked)
-            [asked] = (await api(http, server, "GET", "/api/approvals"))["approvals"]
-            await server.end(signal.SIGTERM)
+            [question] = await asked(http, process)
+            await process.end(signal.SIGTERM)
             found = (await waiting).structured_content
         assert isinstance(found, dict)
         assert found["state"] == "running"
         assert not (work / "made").exists()
 
-        await server.start()
-        [again] = (await api(http, server, "GET", "/api/approvals"))["approvals"]
-        assert again["id"] == asked["id"]
-        await api(http, server, "POST", f"/api/approvals/{again['id']}", answer="allow")
-        async with connected(server, era) as client:
+        await process.start()
+        [again] = (await api(http, process, "GET", "/api/approvals"))["approvals"]
+        assert again["id"] == question["id"]
+        await api(http, process, "POST", f"/api/approvals/{again['id']}", answer="allow")
+        async with connected(process, era) as client:
             await so(lambda: (work / "made").exists())
             over = await data(client, "wait", target=found["id"])
     assert (over["state"], over["exit_code"]) == ("done", 0)

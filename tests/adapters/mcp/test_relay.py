@@ -21,9 +21,8 @@ from mcp.types import Implementation, JSONRPCError, JSONRPCRequest, JSONRPCRespo
 from hermitty.adapters.mcp import relay as relay_module
 from hermitty.cli.mounted_mcp import mount_mcp
 from hermitty.client.finding import ServerAddress
-from hermitty.host.control import stop_host
 from hermitty.runtime.api import Runtime
-from hermitty.runtime.places import Places, find_places
+from hermitty.runtime.places import Places
 from hermitty.server.parts import PARTS
 from hermitty.server.serving import Options, Serving, serving
 from tests.adapters.mcp import processes
@@ -40,24 +39,6 @@ pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="looks into /pro
 NEWER = "2026-07-28"
 META = {"io.modelcontextprotocol/protocolVersion": NEWER, "io.modelcontextprotocol/clientCapabilities": {}}
 Start = Callable[..., AbstractAsyncContextManager[Serving]]
-
-
-@pytest.fixture
-def home(tmp_path: Path) -> Path:
-    """An empty home directory."""
-    home = tmp_path / "home"
-    home.mkdir()
-    return home
-
-
-@pytest.fixture
-def places(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Places:
-    """A state directory of the test's own."""
-    monkeypatch.setenv("HERMITTY_STATE_DIR", str(tmp_path / "state"))
-    monkeypatch.setenv("HERMITTY_CONFIG", str(tmp_path / "config" / "config.toml"))
-    monkeypatch.delenv("HERMITTY_TOKEN", raising=False)
-    monkeypatch.delenv("HERMITTY_URL", raising=False)
-    return find_places()
 
 
 @pytest.fixture
@@ -333,22 +314,6 @@ async def test_without_a_server_that_lets_us_in_the_terminals_are_its_own(
 
 
 # A server that dies and comes back.
-
-
-@pytest.fixture
-async def process(places: Places, home: Path, monkeypatch: pytest.MonkeyPatch) -> AsyncIterator[ServerProcess]:
-    """`hermitty serve` with a durable host, which allows everything."""
-    places.config_file.parent.mkdir(parents=True)
-    places.config_file.write_text('[policy]\nmode = "off"\n')
-    monkeypatch.setenv("HOME", str(home))
-    monkeypatch.setenv("SHELL", "/bin/bash")
-    server = ServerProcess()
-    await server.start()
-    try:
-        yield server
-    finally:
-        await server.end(signal.SIGKILL)
-        await asyncio.to_thread(stop_host, places.state)
 
 
 async def test_a_server_that_was_started_again_is_used_again(

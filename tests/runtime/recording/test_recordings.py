@@ -6,7 +6,7 @@ import json
 import os
 import resource
 import stat
-from collections.abc import AsyncIterator, Callable, Iterator
+from collections.abc import AsyncIterator, Iterator
 from dataclasses import replace
 from pathlib import Path
 
@@ -22,7 +22,8 @@ from hermitty.runtime.recording.recordings import Recordings
 from hermitty.runtime.recording.segments import segments
 from hermitty.vt.ghostty import GhosttyScreen
 from hermitty.wire.asciicast import CastReader, Event, Header, size_of
-from tests.support.runtimes import Gate, begun, over
+from tests.support.kernel import so
+from tests.support.runtimes import Gate, begun, over, until
 from tests.support.shells import PATIENCE_S
 
 SMALL = RecordingSettings(max_bytes=256 * 1024, total_bytes=1024 * 1024)
@@ -160,9 +161,7 @@ async def test_sizes_and_the_end_are_recorded(stage: Stage, work: Path) -> None:
     terminal.resize(90, 20)
     terminal.write("exit 3\n")
     await terminal.finished()
-    async with asyncio.timeout(PATIENCE_S):
-        while terminal.is_open:
-            await asyncio.sleep(0.01)  # a person's shell ends when it ends
+    await until(terminal, lambda: not terminal.is_open)
     _, events = stage.cast(terminal)
     assert [event.text for event in events if event.code == "r"] == ["100x30", "90x20"]
     assert [event.text for event in events if event.code == "x"] == ["3"]
@@ -290,14 +289,8 @@ async def test_all_recordings_together_are_bounded(stage: Stage, work: Path) -> 
     (directory / "000001.cast").write_bytes(b'{"version": 3}\n' + b"#" * 900_000)
     terminal = await stage.open(work)
     await grow(stage, terminal, 30)
-    await until(lambda: not directory.exists())
+    await so(lambda: not directory.exists())  # a thread deletes it
     assert stage.size() <= SMALL.total_bytes
-
-
-async def until(fact: Callable[[], bool]) -> None:
-    async with asyncio.timeout(PATIENCE_S):
-        while not fact():
-            await asyncio.sleep(0.01)  # threads delete files, and tell nobody
 
 
 # Restarts and trouble.
@@ -453,6 +446,7 @@ async def test_what_the_terminal_does_not_echo_is_never_recorded(stage: Stage, w
 
 
 async def until_echo(terminal: Terminal, *, on: bool) -> None:
-    async with asyncio.timeout(PATIENCE_S):
-        while (await terminal.pty.inspect()).echo is not on:
-            await asyncio.sleep(0.01)  # the kernel does not tell when a program changes its terminal
+    async def look() -> bool:
+        return (await terminal.pty.inspect()).echo is on
+
+    await so(look)

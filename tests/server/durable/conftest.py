@@ -1,16 +1,13 @@
 """Server processes with durable hosts, which are killed and watched from outside."""
 
-import asyncio
-import signal
 from collections.abc import AsyncIterator
 from pathlib import Path
 
 import aiohttp
 import pytest
 
-from hermitty.host.control import stop_host
 from hermitty.runtime.places import Places
-from tests.support.server_process import TOKEN, ServerProcess
+from tests.support.server_process import TOKEN, ServerProcess, durable_server
 
 
 @pytest.fixture
@@ -25,13 +22,8 @@ async def server(places: Places, home: Path, monkeypatch: pytest.MonkeyPatch) ->
     """`hermitty serve` with a durable host of its own."""
     monkeypatch.setenv("HOME", str(home))
     monkeypatch.setenv("SHELL", "/bin/bash")
-    server = ServerProcess()
-    await server.start()
-    try:
+    async with durable_server(places.state) as server:
         yield server
-    finally:
-        await server.end(signal.SIGKILL)
-        await asyncio.to_thread(stop_host, places.state)
 
 
 @pytest.fixture

@@ -8,6 +8,7 @@ import asyncio
 import contextlib
 import os
 import shutil
+import signal
 import sys
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
@@ -15,7 +16,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.support.server_process import TOKEN, ServerProcess
+from tests.support.server_process import ServerProcess
 from tests.support.shells import PATIENCE_S
 
 MEMORY = Path("/dev/shm")
@@ -63,29 +64,13 @@ class SmallServer(ServerProcess):
     """`hermitty serve` on such a machine; its log goes to a file."""
 
     def __init__(self, disks: SmallDisks, log: Path) -> None:
-        super().__init__()
-        self._disks = disks
-        self._log = log
+        super().__init__(entering=disks.enter, log=log)
+        self._file = log
 
     @property
     def said(self) -> list[str]:
         """Return the lines of its log."""
-        return self._log.read_text().splitlines()
-
-    async def start(self) -> None:
-        """Start it and wait until it is ready."""
-        with self._log.open("ab") as log:
-            self._process = await asyncio.create_subprocess_exec(
-                *(*self._disks.enter, sys.executable, "-m", "hermitty.cli.main", "serve"),
-                *("--port", str(self.port), "--token", TOKEN),
-                stdin=asyncio.subprocess.DEVNULL,
-                stdout=asyncio.subprocess.PIPE,
-                stderr=log,
-            )
-        assert self._process.stdout is not None
-        async with asyncio.timeout(PATIENCE_S):
-            line = await self._process.stdout.readline()
-        self.port = int(line.decode().partition("127.0.0.1:")[2].partition("/")[0])
+        return self._file.read_text().splitlines()
 
 
 @asynccontextmanager
@@ -112,3 +97,15 @@ async def small_disks(sizes: dict[Path, str]) -> AsyncIterator[SmallDisks]:
         yield SmallDisks(holder.pid)
     finally:
         await holder.communicate(b"")
+
+
+@asynccontextmanager
+async def small_server(disks: SmallDisks, log: Path) -> AsyncIterator[SmallServer]:
+    """Start a server on such a machine; at the end it is killed, and its host stopped."""
+    server = SmallServer(disks, log)
+    await server.start()
+    try:
+        yield server
+    finally:
+        await server.end(signal.SIGKILL)
+        await disks.run("host", "stop", "--yes")

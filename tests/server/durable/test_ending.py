@@ -90,10 +90,12 @@ async def test_who_waits_for_several_commands_is_answered_before_the_server_is_g
             return response.status, await response.json()
 
     waiting = asyncio.ensure_future(ask())
-    while not any(
-        each["state"] == "running" for each in (await call(client, server, "GET", "/api/commands"))["commands"]
-    ):
-        await asyncio.sleep(0.01)  # nobody is told of a command's start but by events
+
+    async def runs() -> bool:
+        commands = (await call(client, server, "GET", "/api/commands"))["commands"]
+        return any(each["state"] == "running" for each in commands)
+
+    await so(runs)
     await server.end(signal.SIGTERM)
     status, told = await waiting
     assert (status, told["error"]["code"]) == (503, "host_unavailable")

@@ -10,9 +10,9 @@ import aiohttp
 import pytest
 
 from hermitty.runtime.places import Places
-from tests.server.durable.small_disk import SmallDisks, SmallServer, small_disks
+from tests.server.durable.small_disk import SmallDisks, SmallServer, small_disks, small_server
 from tests.support.kernel import so
-from tests.support.server_process import TOKEN, call
+from tests.support.server_process import TOKEN, asked, call
 from tests.support.shells import PATIENCE_S
 
 AFTER = "c_0123456789abcdef"
@@ -39,13 +39,8 @@ async def server(
 ) -> AsyncIterator[SmallServer]:
     """`hermitty serve` with that disk."""
     monkeypatch.setenv("HOME", str(home))
-    server = SmallServer(disks, tmp_path / "log")
-    await server.start()
-    try:
+    async with small_server(disks, tmp_path / "log") as server:
         yield server
-    finally:
-        await server.end(signal.SIGKILL)
-        await disks.run("host", "stop", "--yes")
 
 
 async def refused(client: aiohttp.ClientSession, server: SmallServer, method: str, path: str, **body: Any) -> str:
@@ -84,9 +79,8 @@ async def test_a_full_state_directory_costs_what_is_kept_and_nothing_else(
 
     # An answer counts, and is not remembered.
     asking = asyncio.ensure_future(ask("POST", "/api/run", command="touch made", cwd=str(work)))
-    while not (questions := (await ask("GET", "/api/approvals"))["approvals"]):
-        await asyncio.sleep(0.01)
-    await ask("POST", f"/api/approvals/{questions[0]['id']}", answer="allow", scope="user")
+    (question,) = await asked(client, server)
+    await ask("POST", f"/api/approvals/{question['id']}", answer="allow", scope="user")
     result = await asking
     assert (result["exit_code"], (work / "made").exists()) == (0, True)
     (warning,) = result["warnings"]

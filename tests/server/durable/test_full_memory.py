@@ -9,7 +9,7 @@ from typing import Any
 import aiohttp
 import pytest
 
-from tests.server.durable.small_disk import MEMORY, SmallDisks, SmallServer, small_disks
+from tests.server.durable.small_disk import MEMORY, SmallDisks, SmallServer, small_disks, small_server
 from tests.support.server_process import call
 from tests.support.shells import PATIENCE_S
 
@@ -29,13 +29,8 @@ async def server(
 ) -> AsyncIterator[SmallServer]:
     monkeypatch.setenv("HOME", str(home))
     monkeypatch.setenv("SHELL", "/bin/bash")
-    server = SmallServer(disks, tmp_path / "log")
-    await server.start()
-    try:
+    async with small_server(disks, tmp_path / "log") as server:
         yield server
-    finally:
-        await server.end(signal.SIGKILL)
-        await disks.run("host", "stop", "--yes")
 
 
 async def status_of(client: aiohttp.ClientSession, server: SmallServer, method: str, path: str, **body: Any) -> int:

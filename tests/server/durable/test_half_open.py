@@ -8,9 +8,9 @@ from pathlib import Path
 import aiohttp
 import pytest
 
-from tests.support.kernel import gone
+from tests.support.kernel import gone, so
 from tests.support.server_process import ServerProcess, call
-from tests.support.shells import PATIENCE_S, SHELLS
+from tests.support.shells import SHELLS
 
 COMMAND = "c_0123456789abcdef"
 
@@ -34,9 +34,7 @@ async def test_a_terminal_that_was_being_opened_is_never_listed_and_its_processe
     if path == "/api/run":
         wanted |= {"command": "echo ran >>ran", "id": COMMAND}
     asking = asyncio.ensure_future(call(client, server, "POST", path, **wanted))
-    async with asyncio.timeout(PATIENCE_S):
-        while not pids_in(home / "pids"):
-            await asyncio.sleep(0.01)  # a file does not tell when it is made
+    await so(lambda: bool(pids_in(home / "pids")))
     assert not asking.done()
     await server.end(signal.SIGKILL)
     with pytest.raises(aiohttp.ClientError):

@@ -9,8 +9,8 @@ from typing import Any
 import aiohttp
 import pytest
 
-from tests.support.kernel import is_alive, so
-from tests.support.server_process import ServerProcess, call
+from tests.support.kernel import is_alive
+from tests.support.server_process import ServerProcess, asked, call
 from tests.support.shells import PATIENCE_S
 
 KILLS = 20
@@ -26,14 +26,28 @@ class Viewer:
         self._terminal = terminal
         self.data = b""
         self.replays: list[str] = []
+        self._has_more = asyncio.Event()
+        self._is_over = False
 
     async def watch(self, until: bytes) -> None:
         """Read until something was printed."""
-        while until not in self.data[-4096:]:
-            try:
-                await self._attached(until)
-            except (aiohttp.ClientError, OSError):
-                await asyncio.sleep(0.02)  # nobody tells when a server is back
+        try:
+            while until not in self.data[-4096:]:
+                try:
+                    await self._attached(until)
+                except (aiohttp.ClientError, OSError):
+                    await self._server.is_up.wait()
+        finally:
+            self._is_over = True
+            self._has_more.set()
+
+    async def more(self) -> None:
+        """Wait until something more was printed, or nothing more is read."""
+        if self._is_over:
+            return
+        self._has_more.clear()
+        async with asyncio.timeout(PATIENCE_S):
+            await self._has_more.wait()
 
     async def _attached(self, until: bytes) -> None:
         url = f"ws://127.0.0.1:{self._server.port}/ws/terminal/{self._terminal}?since={len(self.data)}"
@@ -44,6 +58,7 @@ class Viewer:
             async for message in socket:
                 if message.type is aiohttp.WSMsgType.BINARY:
                     self.data += message.data
+                    self._has_more.set()
                     if until in self.data[-4096:]:
                         return
                 else:
@@ -67,9 +82,7 @@ async def test_a_server_that_is_killed_twenty_times_loses_no_byte_and_no_exit_co
     )
     assert (started["id"], started["state"]) == (COMMAND, "running")
     for _ in range(KILLS):
-        has = len(viewer.data)
-        while len(viewer.data) == has and not watching.done():
-            await asyncio.sleep(0.01)  # each server has shown something before it is killed
+        await viewer.more()  # each server has shown something before it is killed
         await server.end(signal.SIGKILL)
         await server.start()
     (work / "stop").touch()
@@ -109,17 +122,15 @@ async def test_a_question_is_still_asked_after_a_kill_and_its_answer_counts(
     asking = asyncio.ensure_future(
         call(client, server, "POST", "/api/run", command="rm -r build", cwd=str(work), id=COMMAND)
     )
-    while not (before := (await call(client, server, "GET", "/api/approvals"))["approvals"]):
-        await asyncio.sleep(0.01)
+    (before,) = await asked(client, server)
     await server.end(signal.SIGKILL)
     with pytest.raises(aiohttp.ClientError):
         await asking
     await server.start()
     (question,) = (await call(client, server, "GET", "/api/approvals"))["approvals"]
-    assert (question["id"], question["expires_at"]) == (before[0]["id"], before[0]["expires_at"])
+    assert (question["id"], question["expires_at"]) == (before["id"], before["expires_at"])
     await call(client, server, "POST", f"/api/approvals/{question['id']}", answer="allow")
-    while (result := await _result(client, server)) is None or result["state"] == "running":
-        await asyncio.sleep(0.01)
+    result = await call(client, server, "GET", f"/api/commands/{COMMAND}?wait_s=60")
     assert (result["state"], result["exit_code"]) == ("done", 0)
     assert not (work / "build").exists()
 
@@ -131,32 +142,21 @@ async def test_a_request_that_is_sent_again_while_its_question_waits_is_one_ques
         line = "echo ran >> ran"
         return await call(client, server, "POST", "/api/run", command=line, cwd=str(work), id=COMMAND)
 
-    async def questions() -> list[Any]:
-        found: list[Any] = (await call(client, server, "GET", "/api/approvals"))["approvals"]
-        return found
-
-    async def asked() -> bool:
-        return bool(await questions())
-
     asking = asyncio.ensure_future(send())
-    await so(asked)
+    await asked(client, server)
     await server.end(signal.SIGKILL)
     with pytest.raises(aiohttp.ClientError):
         await asking
     await server.start()
-    assert (await _result(client, server))["state"] == "running", "it is known, and waits"
+    waiting = await call(client, server, "GET", f"/api/commands/{COMMAND}")
+    assert waiting["state"] == "running", "it is known, and waits"
     again = asyncio.ensure_future(send())
-    (question,) = await questions()
+    (question,) = await asked(client, server)
     await call(client, server, "POST", f"/api/approvals/{question['id']}", answer="allow")
     result = await again
     assert (result["id"], result["state"], result["exit_code"]) == (COMMAND, "done", 0)
-    assert await questions() == []
+    assert (await call(client, server, "GET", "/api/approvals"))["approvals"] == []
     assert (work / "ran").read_text() == "ran\n"
-
-
-async def _result(client: aiohttp.ClientSession, server: ServerProcess) -> Any:
-    async with client.get(f"http://127.0.0.1:{server.port}/api/commands/{COMMAND}?wait_s=5") as response:
-        return await response.json() if response.status == 200 else None
 
 
 @pytest.mark.usefixtures("allowed")

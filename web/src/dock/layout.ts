@@ -75,11 +75,3 @@ export function terminalOf(layout: SavedLayout | null, panel: string): string | 
   const params = readParams(layout?.dock.panels[panel]?.params);
   return params?.kind === 'terminal' ? params.terminal : null;
 }
-
-/** Returns the terminals that a layout shows. */
-export function terminalsOf(layout: SavedLayout): string[] {
-  return Object.values(layout.dock.panels)
-    .map((panel) => readParams(panel.params))
-    .filter((params): params is TerminalParams => params?.kind === 'terminal')
-    .map((params) => params.terminal);
-}

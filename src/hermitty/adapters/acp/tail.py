@@ -46,7 +46,3 @@ class TailText:
                 start += 1
             self._text = self._kept[start:].decode()
         return self._text
-
-    def last_lines(self, count: int) -> list[str]:
-        """Return the last lines of what is kept."""
-        return self.text().rstrip("\n").split("\n")[-count:] if self.text() else []

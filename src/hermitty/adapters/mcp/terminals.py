@@ -18,6 +18,8 @@ SandboxMode = Literal["off", "workspace", "strict"]
 Reason = Literal["exit", "match", "idle", "needs_input", "timeout"]
 # Hosts cut calls off after a minute: no call waits for longer than this.
 LONGEST_WAIT_S = 55.0
+# How long a command may take to get a terminal, beyond the wait for it.
+TAKE_OFF_S = 10.0
 
 
 @dataclass(frozen=True, slots=True)

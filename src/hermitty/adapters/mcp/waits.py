@@ -1,7 +1,8 @@
-"""Waiting for something of a command: its end, a text, silence, a question."""
+"""Waiting for something of a command (its end, a text, silence, a question), and telling how far it is meanwhile."""
 
 import asyncio
 import contextlib
+from collections.abc import Callable, Iterator
 
 from hermitty.adapters.mcp.terminals import Glimpse, Reason, Until, Waited
 from hermitty.errors import CommandNotFound, InvalidRequest, NotSupported
@@ -10,6 +11,8 @@ from hermitty.runtime.api import Command, Runtime
 from hermitty.runtime.commands import Known
 from hermitty.runtime.outputs import wait_for_text
 
+# How often a call that waits is told how far the command is.
+_GLIMPSE_S = 0.25
 _LAST_BYTES = 4096
 _LAST_CHARACTERS = 200
 
@@ -51,6 +54,27 @@ def glimpse_of(runtime: Runtime, command_id: str) -> Glimpse | None:
     end = handle.output_to or 0
     text = handle.output(max(0, end - _LAST_BYTES)).text.rstrip()
     return Glimpse(end - (handle.output_from or 0), text.rpartition("\n")[2].strip()[-_LAST_CHARACTERS:])
+
+
+@contextlib.contextmanager
+def glimpsing(runtime: Runtime, command_id: str, tell: Callable[[Glimpse | None], None] | None) -> Iterator[None]:
+    """Tell how far a command is, now and then, as long as the context is open."""
+    if tell is None:
+        yield
+        return
+    loop = asyncio.get_running_loop()
+    timer: asyncio.TimerHandle | None = None
+
+    def look() -> None:
+        nonlocal timer
+        tell(glimpse_of(runtime, command_id))
+        timer = loop.call_later(_GLIMPSE_S, look)
+
+    timer = loop.call_later(_GLIMPSE_S, look)
+    try:
+        yield
+    finally:
+        timer.cancel()
 
 
 def _reached(result: CommandResult) -> Waited:

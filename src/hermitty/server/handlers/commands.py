@@ -7,7 +7,7 @@ from aiohttp import web
 from hermitty.errors import NotSupported
 from hermitty.model import State
 from hermitty.runtime.api import Answer, Command
-from hermitty.server import replies, requests
+from hermitty.server import decision_replies, replies, requests
 from hermitty.server.handlers.terminals import type_into
 from hermitty.server.reading import sandbox_of
 from hermitty.server.routing import Call
@@ -135,13 +135,13 @@ async def type_input(call: Call[requests.Input, None]) -> None:
     type_into(handle, call.body)
 
 
-async def check(call: Call[requests.Check, None]) -> replies.Decision:
+async def check(call: Call[requests.Check, None]) -> decision_replies.Decision:
     """Say what the policy makes of a command, without running it."""
     body = call.body
     decision = call.parts.runtime.check(
         body.command, cwd=body.cwd, shell=body.shell, session=body.session, workspace=body.workspace
     )
-    return replies.Decision(**decision.to_dict())  # type: ignore[arg-type]  # the same fields, as plain values
+    return decision_replies.Decision(**decision.to_dict())  # type: ignore[arg-type]  # the same fields, as plain values
 
 
 async def read_artifact(

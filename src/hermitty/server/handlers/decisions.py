@@ -2,7 +2,7 @@
 
 from typing import TYPE_CHECKING
 
-from hermitty.server import replies, requests
+from hermitty.server import decision_replies, requests
 from hermitty.server.routing import Call
 from hermitty.server.views import question_of, verdict_of
 
@@ -10,19 +10,19 @@ if TYPE_CHECKING:
     from hermitty.runtime.rules import Rule
 
 
-async def list_approvals(call: Call[None, requests.ApprovalsQuery]) -> replies.Approvals:
+async def list_approvals(call: Call[None, requests.ApprovalsQuery]) -> decision_replies.Approvals:
     """List the questions that wait for an answer."""
     approvals = call.parts.runtime.gate.approvals
     history = [verdict_of(each) for each in approvals.history()] if call.query.history else None
-    return replies.Approvals(approvals=[question_of(each) for each in approvals.pending()], history=history)
+    return decision_replies.Approvals(approvals=[question_of(each) for each in approvals.pending()], history=history)
 
 
-async def show_approval(call: Call[None, None]) -> replies.Question:
+async def show_approval(call: Call[None, None]) -> decision_replies.Question:
     """Look at a question that waits for an answer."""
     return question_of(call.parts.runtime.gate.approvals.find(call.path("id")))
 
 
-async def answer_approval(call: Call[requests.AnswerApproval, None]) -> replies.Verdict:
+async def answer_approval(call: Call[requests.AnswerApproval, None]) -> decision_replies.Verdict:
     """Answer a question. The first answer counts."""
     from hermitty.runtime.approvals import parsed_answer
 
@@ -31,10 +31,10 @@ async def answer_approval(call: Call[requests.AnswerApproval, None]) -> replies.
     return verdict_of(call.parts.runtime.gate.approvals.answer(call.path("id"), answer))
 
 
-async def list_rules(call: Call[None, requests.RulesQuery]) -> replies.Rules:
+async def list_rules(call: Call[None, requests.RulesQuery]) -> decision_replies.Rules:
     """List the rules that count."""
     rules, query = call.parts.runtime.gate.rules, call.query
-    return replies.Rules(
+    return decision_replies.Rules(
         rules=[_rule(rule) for rule in rules.listed(session=query.session, workspace=query.workspace)],
         problems=rules.problems(workspace=query.workspace),
     )
@@ -50,7 +50,7 @@ async def delete_rule_by_query(call: Call[None, requests.DeleteRuleQuery]) -> No
     _delete(call, call.query.id, call.query)
 
 
-async def list_audit(call: Call[None, requests.AuditQuery]) -> replies.Audit:
+async def list_audit(call: Call[None, requests.AuditQuery]) -> decision_replies.Audit:
     """List what was decided about commands, and by whom."""
     import asyncio
 
@@ -63,7 +63,7 @@ async def list_audit(call: Call[None, requests.AuditQuery]) -> replies.Audit:
         limit=call.query.limit,
         wanted=lambda record: session is None or record.get("session") == session,
     )
-    return replies.Audit(entries=entries)
+    return decision_replies.Audit(entries=entries)
 
 
 def _delete(call: "Call[None, object]", rule_id: str, query: requests.RulesQuery) -> None:
@@ -71,10 +71,10 @@ def _delete(call: "Call[None, object]", rule_id: str, query: requests.RulesQuery
     call.parts.feed.publish("rules_changed", {"removed": rule_id})
 
 
-def _rule(rule: "Rule") -> replies.Rule:
+def _rule(rule: "Rule") -> decision_replies.Rule:
     from hermitty.runtime.rules import table_of
 
-    return replies.Rule(
+    return decision_replies.Rule(
         id=rule.id,
         decision=rule.decision.value,
         command=list(rule.command),

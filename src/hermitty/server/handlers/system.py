@@ -15,7 +15,7 @@ from hermitty.runtime.api import installed_shells
 from hermitty.runtime.history.masking import MASK, names_a_secret
 from hermitty.runtime.settings.layers import LoadedSettings
 from hermitty.runtime.tools import TOOLS
-from hermitty.server import replies, requests
+from hermitty.server import replies, requests, system_replies
 from hermitty.server.counters import Metric, exposition, memory_bytes
 from hermitty.server.parts import LAYOUT_BYTES, Parts
 from hermitty.server.routing import Call
@@ -30,24 +30,24 @@ _TYPES = {bool: "boolean", int: "integer", float: "number", str: "string", tuple
 _NOT_KEPT = "What the disk took no more of: outputs that are cut, decisions, gaps in recordings, workspaces."
 
 
-async def health(call: Call[None, None]) -> replies.Health:
+async def health(call: Call[None, None]) -> system_replies.Health:
     """Say that the server is there."""
-    return replies.Health(status="ok", version=__version__)
+    return system_replies.Health(status="ok", version=__version__)
 
 
-async def info(call: Call[None, None]) -> replies.Info:
+async def info(call: Call[None, None]) -> system_replies.Info:
     """Tell what this server is, and who you are to it."""
     parts, access = call.parts, call.access
     limits = parts.settings.current().server
-    return replies.Info(
+    return system_replies.Info(
         version=__version__,
         pid=os.getpid(),
         host=parts.host,
         platform=sys.platform,
         shells=installed_shells(shutil.which),
         started_at=parts.counters.started_at,
-        me=replies.Me(name=access.name, scopes=sorted(access.scopes), how=access.how),
-        limits=replies.Limits(
+        me=system_replies.Me(name=access.name, scopes=sorted(access.scopes), how=access.how),
+        limits=system_replies.Limits(
             body_bytes=limits.body_bytes,
             longest_wait_s=limits.longest_wait_s,
             requests_per_s=limits.requests_per_s,
@@ -57,11 +57,11 @@ async def info(call: Call[None, None]) -> replies.Info:
     )
 
 
-async def stats(call: Call[None, None]) -> replies.Stats:
+async def stats(call: Call[None, None]) -> system_replies.Stats:
     """Tell numbers for a dashboard."""
     parts, now = call.parts, time.time()
     counters, terminals = parts.counters, parts.runtime.terminals()
-    return replies.Stats(
+    return system_replies.Stats(
         uptime_s=now - counters.started_at,
         terminals=len(terminals),
         running=sum(terminal.is_busy for terminal in terminals),
@@ -70,7 +70,7 @@ async def stats(call: Call[None, None]) -> replies.Stats:
         sessions=len(parts.runtime.sessions()),
         commands=counters.commands,
         commands_per_minute=counters.per_minute(now),
-        approvals=replies.ApprovalStats(pending=_pending(parts), answered=counters.approvals_answered),
+        approvals=system_replies.ApprovalStats(pending=_pending(parts), answered=counters.approvals_answered),
         memory_bytes=memory_bytes(),
         requests=counters.requests,
         errors=counters.errors,
@@ -110,19 +110,19 @@ async def metrics(call: Call[None, None]) -> web.Response:
     return web.Response(body=text.encode(), headers={"Content-Type": "text/plain; version=0.0.4; charset=utf-8"})
 
 
-async def show_settings(call: Call[None, None]) -> replies.Settings:
+async def show_settings(call: Call[None, None]) -> system_replies.Settings:
     """Show every setting, its value, and where that comes from."""
     return _settings(call.parts)
 
 
-async def put_settings(call: Call[dict[str, Any], None]) -> replies.Settings:
+async def put_settings(call: Call[dict[str, Any], None]) -> system_replies.Settings:
     """Change settings in the user's file, by dotted name. They hold from now on."""
     change_settings(call.parts.settings, call.body)
     call.parts.feed.publish("settings_changed", {"settings": sorted(call.body)})
     return _settings(call.parts)
 
 
-async def reset_setting(call: Call[None, None]) -> replies.Settings:
+async def reset_setting(call: Call[None, None]) -> system_replies.Settings:
     """Take a setting out of the user's file."""
     name = call.path("name")
     change_settings(call.parts.settings, {name: UNSET})
@@ -130,15 +130,17 @@ async def reset_setting(call: Call[None, None]) -> replies.Settings:
     return _settings(call.parts)
 
 
-async def list_tokens(call: Call[None, None]) -> replies.TokenList:
+async def list_tokens(call: Call[None, None]) -> system_replies.TokenList:
     """List the tokens that were made."""
-    return replies.TokenList(tokens=[replies.Token(**_token(each)) for each in call.parts.guard.tokens.listed()])
+    return system_replies.TokenList(
+        tokens=[system_replies.Token(**_token(each)) for each in call.parts.guard.tokens.listed()]
+    )
 
 
-async def create_token(call: Call[requests.CreateToken, None]) -> replies.NewToken:
+async def create_token(call: Call[requests.CreateToken, None]) -> system_replies.NewToken:
     """Make a token for somebody. Its text is shown this once."""
     token, text = call.parts.guard.tokens.create(call.body.name, call.body.scopes, call.body.expires_in_s)
-    return replies.NewToken(**_token(token), token=text)
+    return system_replies.NewToken(**_token(token), token=text)
 
 
 async def delete_token(call: Call[None, None]) -> None:
@@ -192,19 +194,19 @@ def _token(token: Token) -> dict[str, Any]:
     }
 
 
-def _settings(parts: Parts) -> replies.Settings:
+def _settings(parts: Parts) -> system_replies.Settings:
     loaded = parts.settings.loaded()
     file = parts.settings.config_file
-    return replies.Settings(
+    return system_replies.Settings(
         config_file=str(file) if has_file(parts.settings) else None,
         settings=[_setting(parts, loaded, setting) for setting in all_settings().values()],
         warnings=list(loaded.warnings),
     )
 
 
-def _setting(parts: Parts, loaded: LoadedSettings, setting: Setting) -> replies.Setting:
+def _setting(parts: Parts, loaded: LoadedSettings, setting: Setting) -> system_replies.Setting:
     origin = loaded.origins[setting.name]
-    return replies.Setting(
+    return system_replies.Setting(
         name=setting.name,
         value=_shown(setting, loaded.settings.value(setting.name)),
         default=setting.default,
