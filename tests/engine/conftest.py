@@ -11,22 +11,6 @@ from hermitty.runtime.api import Runtime, Terminal
 from tests.support.shells import SHELLS
 
 
-@pytest.fixture
-def home(tmp_path: Path) -> Path:
-    """An empty home directory."""
-    home = tmp_path / "home"
-    home.mkdir()
-    return home
-
-
-@pytest.fixture
-def work(tmp_path: Path) -> Path:
-    """A directory to run in."""
-    work = tmp_path / "work"
-    work.mkdir()
-    return work
-
-
 def settings_for(home: Path, **changes: object) -> Settings:
     """Settings whose shells read their files from `home`, and give a slow machine time."""
     values: dict[str, object] = {

@@ -16,7 +16,7 @@ from hermitty.engine.oneshot import Process, start_process
 from hermitty.errors import CommandEnded, InvalidCommand, InvalidDirectory, InvalidTime, UnknownShell
 from hermitty.host.local import LocalHost
 from hermitty.model import CommandResult, Quality, State
-from hermitty.pty.processes import process_table
+from tests.support.kernel import gone, is_alive
 from tests.support.shells import PATIENCE_S, SHELLS
 
 ODD_WORDS = [
@@ -82,18 +82,6 @@ async def pipe(work: Path) -> AsyncIterator[Starter]:
     starter = Starter(work)
     yield starter
     await starter.close()
-
-
-def is_alive(pid: int) -> bool:
-    process = process_table().get(pid)
-    return process is not None and not process.is_zombie
-
-
-async def all_gone(pids: Sequence[int]) -> None:
-    """Wait until none of the processes runs: other people's children can only be looked at."""
-    async with asyncio.timeout(PATIENCE_S):
-        while any(map(is_alive, pids)):
-            await asyncio.sleep(0.005)
 
 
 async def output_is(process: Process, text: str) -> None:
@@ -299,7 +287,7 @@ async def test_a_daemon_that_keeps_the_pipe_does_not_keep_the_result(pipe: Start
     daemon = int((work / "pid").read_text())
     assert is_alive(daemon)
     await process.close()
-    await all_gone([daemon])
+    await gone(daemon)
 
 
 # Output.
@@ -387,7 +375,7 @@ async def test_kill_takes_children_in_other_sessions_too(pipe: Starter, work: Pa
     assert result.exit_code != 0
     pids = [int(word) for word in (work / "pids").read_text().split()]
     assert len(pids) == 3
-    await all_gone(pids)
+    await gone(*pids)
 
 
 async def test_the_kill_limit_kills_and_says_so(pipe: Starter) -> None:
@@ -425,7 +413,7 @@ async def test_who_is_cancelled_leaves_no_process(pipe: Starter, work: Path) -> 
     process.abandon()
     await process.close()
     assert process.result().state is State.KILLED
-    await all_gone([int(process.result().text)])
+    await gone(int(process.result().text))
 
 
 async def test_close_ends_what_still_runs(pipe: Starter) -> None:
@@ -438,7 +426,7 @@ async def test_close_ends_what_still_runs(pipe: Starter) -> None:
     await process.close()
     result = await waiting
     assert (result.state, result.signal) == (State.KILLED, "SIGKILL")
-    await all_gone([int(result.text)])
+    await gone(int(result.text))
     await process.close()
 
 

@@ -1,6 +1,5 @@
 """Opening terminals: what their programs find, and what happens when the integration does not come up."""
 
-import asyncio
 import os
 import shutil
 from collections.abc import AsyncIterator
@@ -18,6 +17,7 @@ from hermitty.model import Quality, Size, State
 from hermitty.pty.processes import process_table
 from hermitty.runtime.api import Runtime, Terminal
 from tests.engine.conftest import settings_for
+from tests.support.runtimes import until
 from tests.support.shells import PATIENCE_S, POSIX_SHELLS, SHELLS
 
 zsh_only = pytest.mark.skipif(shutil.which("zsh") is None, reason="zsh is not installed")
@@ -273,9 +273,7 @@ async def test_a_history_file_has_only_what_a_person_typed(home: Path, work: Pat
     async with opened(home, work, shell) as terminal:
         await text(terminal, "echo from-the-agent")
         terminal.write("echo from-the-person; exit\r")
-        async with asyncio.timeout(PATIENCE_S):
-            while terminal.is_open:
-                await asyncio.sleep(0.01)  # the end of a shell that nobody waits for
+        await until(terminal, lambda: not terminal.is_open)
         await terminal.finished()
     saved = home / (".local/fish/fish_history" if shell == "fish" else "saved")
     assert "from-the-person" in saved.read_text()
@@ -462,9 +460,7 @@ async def test_a_terminal_that_takes_no_commands_says_so_and_can_be_typed_into(h
         with pytest.raises(NotSupported, match="no sign of the shell integration"):
             await terminal.start("touch never")
         terminal.write("hello\r")
-        async with asyncio.timeout(PATIENCE_S):
-            while terminal.log.read(0).data.count(b"hello") < 2:
-                await asyncio.sleep(0.005)  # nobody tells about output that belongs to no command
+        await until(terminal, lambda: terminal.log.read(0).data.count(b"hello") == 2)
     assert not (work / "never").exists()
 
 

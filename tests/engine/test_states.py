@@ -11,13 +11,8 @@ from hermitty.errors import CommandEnded, InvalidTime, TerminalBusy
 from hermitty.model import State
 from hermitty.pty.processes import process_table
 from hermitty.runtime.api import Runtime, Terminal
+from tests.support.kernel import gone, is_alive, so
 from tests.support.shells import PATIENCE_S
-
-
-def alive(pid: int) -> bool:
-    """Tell whether a process runs (a zombie does not)."""
-    process = process_table().get(pid)
-    return process is not None and not process.is_zombie
 
 
 async def test_a_wait_that_ends_first_leaves_the_command_running(terminal: Terminal) -> None:
@@ -63,11 +58,7 @@ async def test_the_kill_limit_kills_the_whole_tree(bash: Terminal, tmp_path: Pat
     assert any("longer than 0.5 s" in warning for warning in result.warnings)
     started = [int(word) for word in pids.read_text().split()]
     assert len(started) == 3
-    for _ in range(1000):
-        if not any(map(alive, started)):
-            break
-        await asyncio.sleep(0.01)  # other people's children: only looking tells
-    assert not any(map(alive, started))
+    await gone(*started)
     assert (await bash.run("echo fine", wait_s=PATIENCE_S)).text == "fine\n"
 
 
@@ -88,7 +79,7 @@ async def test_kill_leaves_older_background_jobs_alone(bash: Terminal) -> None:
     result = await command.kill()
     assert result.state is State.KILLED
     assert result.exit_code not in (0, None)
-    assert alive(old)
+    assert is_alive(old)
     with pytest.raises(CommandEnded):
         await command.kill()
 
@@ -196,8 +187,7 @@ async def test_cancelling_a_run_frees_the_terminal(bash: Terminal, tmp_path: Pat
 async def test_cancelling_an_open_leaves_nothing(runtime: Runtime, home: Path) -> None:
     (home / ".bashrc").write_text("read -t 1000 x\n")
     opening = asyncio.create_task(runtime.open_terminal(shell="bash"))
-    while not any(process.parent == os.getpid() for process in process_table().values()):
-        await asyncio.sleep(0.01)
+    await so(lambda: any(process.parent == os.getpid() for process in process_table().values()))
     opening.cancel()
     with pytest.raises(asyncio.CancelledError):
         await opening

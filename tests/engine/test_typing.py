@@ -10,6 +10,8 @@ from hermitty.errors import CommandEnded, TerminalBusy
 from hermitty.events import CommandFinished, CommandStarted, CwdChanged, Event
 from hermitty.model import State
 from hermitty.runtime.api import Runtime, Terminal
+from tests.support.kernel import so
+from tests.support.runtimes import until
 from tests.support.shells import PATIENCE_S, SHELLS
 
 # Shells that say which line they run. A POSIX shell without hooks only says when its prompt is back.
@@ -51,14 +53,17 @@ async def telling(request: pytest.FixtureRequest, runtime: Runtime, work: Path) 
 
 async def seen(terminal: Terminal, text: str) -> None:
     """Wait until this is on the screen: the line editor has read what was typed."""
-    async with asyncio.timeout(PATIENCE_S):
-        while text not in terminal.screen.text():
-            await asyncio.sleep(0.002)  # nobody tells about the echo of a line that is not sent yet
+    await until(terminal, lambda: text in terminal.screen.text())
 
 
 def prompts(terminal: Terminal) -> int:
     """Count the prompts that were drawn."""
     return terminal.log.read(0).data.count(b"\x1b]633;B;")
+
+
+async def prompted(terminal: Terminal, before: int) -> None:
+    """Wait until more prompts were drawn than before."""
+    await until(terminal, lambda: prompts(terminal) > before)
 
 
 async def assert_exact(terminal: Terminal) -> None:
@@ -182,9 +187,7 @@ async def test_lines_that_run_nothing_are_no_commands(telling: Terminal, watcher
         # The terminal's own Ctrl-C would throw away what the line editor has not read.
         await seen(telling, text)
         telling.write("\x03" if text else "\r")
-        async with asyncio.timeout(PATIENCE_S):
-            while prompts(telling) == before:
-                await asyncio.sleep(0.002)  # a prompt after which nothing ran is no event
+        await prompted(telling, before)
     assert (watcher.rest(), telling.last, telling.is_busy) == ([], None, False)
     telling.write("echo marker\r")
     assert (await watcher.next(CommandFinished)).command == "echo marker"
@@ -244,9 +247,7 @@ async def test_a_half_typed_line_is_not_part_of_the_agents(telling: Terminal, wa
     watcher.rest()
     before = telling.log.end
     telling.write(half)
-    async with asyncio.timeout(PATIENCE_S):
-        while telling.log.end == before:
-            await asyncio.sleep(0.002)  # until the line editor has shown something of it
+    await until(telling, lambda: telling.log.end > before)  # the line editor has shown something of it
     await assert_exact(telling)
     assert [type(event) for event in watcher.rest()] == [CommandStarted, CommandFinished] * 2
 
@@ -282,9 +283,7 @@ async def test_a_person_can_interrupt_an_agents_command(telling: Terminal) -> No
 
 async def test_a_person_who_leaves_the_shell_ends_the_terminal(terminal: Terminal) -> None:
     terminal.send_key("ctrl-d")
-    async with asyncio.timeout(PATIENCE_S):
-        while terminal.is_open:
-            await asyncio.sleep(0.005)  # the end of a shell that nobody waits for
+    await until(terminal, lambda: not terminal.is_open)
     await terminal.finished()
     assert terminal.closed_because == "its shell exited with code 0"
 
@@ -306,11 +305,9 @@ async def test_an_unfinished_line_is_given_up_for_the_agents(terminal: Terminal,
         typed = "if true; then\r"
     terminal.write(typed)
     # The shell has read it when it waits again; a lone key shows nothing.
-    async with asyncio.timeout(PATIENCE_S):
-        for _ in range(3):
-            while not await terminal.shell_waits():
-                await asyncio.sleep(0.002)
-            await asyncio.sleep(0.002)
+    for _ in range(3):
+        await so(terminal.shell_waits)
+        await asyncio.sleep(0.002)
     await assert_exact(terminal)
 
 
@@ -330,9 +327,7 @@ async def test_a_line_typed_just_before_an_agents_is_never_taken_for_it(terminal
 async def test_a_posix_shell_that_runs_a_typed_line_is_busy(runtime: Runtime, work: Path) -> None:
     terminal = await runtime.open_terminal(shell="sh", cwd=work)
     terminal.write("echo begun; sleep 0.5; echo person >>ran\r")
-    async with asyncio.timeout(PATIENCE_S):
-        while b"\nbegun\r\n" not in terminal.log.read(0).data:
-            await asyncio.sleep(0.002)  # output that belongs to no command is no event
+    await until(terminal, lambda: b"\nbegun\r\n" in terminal.log.read(0).data)
     with pytest.raises(TerminalBusy):
         await terminal.start("echo agent >>ran")
     async with asyncio.timeout(PATIENCE_S):
