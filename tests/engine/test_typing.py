@@ -1,6 +1,7 @@
 """A person types into a terminal that agents use too."""
 
 import asyncio
+import contextlib
 from pathlib import Path
 from typing import TypeVar
 
@@ -64,6 +65,16 @@ def prompts(terminal: Terminal) -> int:
 async def prompted(terminal: Terminal, before: int) -> None:
     """Wait until more prompts were drawn than before."""
     await until(terminal, lambda: prompts(terminal) > before)
+
+
+async def broken_off(terminal: Terminal, before: int) -> None:
+    """Press Ctrl-C until there is a new prompt: a line editor that does not wait yet, above all fish's, may miss it."""
+    async with asyncio.timeout(PATIENCE_S):
+        while prompts(terminal) == before:
+            terminal.send_key("ctrl-c")
+            with contextlib.suppress(TimeoutError):
+                async with asyncio.timeout(0.5):
+                    await prompted(terminal, before)
 
 
 async def assert_exact(terminal: Terminal) -> None:
@@ -181,13 +192,14 @@ async def test_the_directory_follows_the_person(terminal: Terminal, watcher: Wat
 
 
 async def test_lines_that_run_nothing_are_no_commands(telling: Terminal, watcher: Watcher) -> None:
-    for text in ("", "echo half"):
-        before = prompts(telling)
-        telling.write(text)
-        # The terminal's own Ctrl-C would throw away what the line editor has not read.
-        await seen(telling, text)
-        telling.write("\x03" if text else "\r")
-        await prompted(telling, before)
+    before = prompts(telling)
+    telling.write("\r")
+    await prompted(telling, before)
+    before = prompts(telling)
+    telling.write("echo half")
+    # The terminal's own Ctrl-C would throw away what the line editor has not read.
+    await seen(telling, "echo half")
+    await broken_off(telling, before)
     assert (watcher.rest(), telling.last, telling.is_busy) == ([], None, False)
     telling.write("echo marker\r")
     assert (await watcher.next(CommandFinished)).command == "echo marker"

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from hermitty.shell.bash import Bash
-from tests.support.raw_shell import OpenShell, Ran, RawShell, ShellContract, installed
+from tests.support.raw_shell import NONCE, OpenShell, Ran, RawShell, ShellContract, installed
 
 
 @pytest.fixture
@@ -103,6 +103,22 @@ def test_the_command_after_a_change_is_exact(open_shell: OpenShell, change: str)
     assert shell.run("echo a; (exit 3)") == Ran(b"a\r\n", 3)
     assert shell.run("export V=1; echo b") == Ran(b"b\r\n", 0)
     assert shell.environment()["V"] == "1"
+
+
+@pytest.mark.parametrize("at_start", [True, False])
+@pytest.mark.parametrize(
+    "change",
+    ["export PS1='$ '", "set -a; PS1='$ '", "set -a; cd /", "set -a; PS0= PS2=", "set -a; PROMPT_COMMAND=(true)"],
+)
+def test_what_the_user_exports_does_not_show_the_nonce(open_shell: OpenShell, change: str, at_start: bool) -> None:
+    shell = open_shell(files={".bashrc": change} if at_start else {})
+    changed = shell.run("true" if at_start else change)
+    if changed.hooks_lost:
+        recovery = shell.dialect.recover(str(shell.directory), shell.options)
+        assert recovery is not None
+        shell.carry_out(recovery)
+    assert NONCE.encode() not in shell.run("env").output
+    assert shell.run("echo a; (exit 3)") == Ran(b"a\r\n", 3)
 
 
 def test_tracing_shows_only_the_command(open_shell: OpenShell) -> None:

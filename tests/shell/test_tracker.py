@@ -227,3 +227,21 @@ PRELUDE = re.compile(rb"\x1b<(?:!|(?!\Z))|(?!\Z|\x1b\Z|\x1b<)")
 def test_the_shell_s_own_prelude_is_not_output(printed: bytes, output: list[bytes], size: int) -> None:
     events, _ = track(PROMPT, SUBMIT, C, printed, mark("D;0"), prelude=PRELUDE, size=size)
     assert what(events) == ["ready", ("began", None), *output, ("finished", 0)]
+
+
+@pytest.mark.parametrize("size", [1, 7, 1_000_000])
+def test_the_end_may_tell_the_directory_too(size: int) -> None:
+    end = mark("D;3;Cwd=/a\\x3bb\\\\c")
+    events, _ = track(PROMPT, SUBMIT, C + b"x" + end + PROMPT, SUBMIT, C + mark("D;0;Cwd") + PROMPT, size=size)
+    told = [event for event in events if isinstance(event, PropertyReported | CommandFinished)]
+    assert [event if isinstance(event, PropertyReported) else event.exit_code for event in told] == [
+        PropertyReported("Cwd", b"/a;b\\c"),
+        3,
+        0,
+    ]
+
+
+def test_a_directory_is_told_with_every_end_that_the_shell_reports() -> None:
+    end = mark("D;0;Cwd=/a")
+    events, _ = track(end + PROMPT + end + PROMPT, SUBMIT, end)
+    assert [event for event in events if isinstance(event, PropertyReported)] == [PropertyReported("Cwd", b"/a")] * 3

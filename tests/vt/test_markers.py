@@ -177,9 +177,10 @@ def test_a_sequence_that_does_not_end_is_text_and_withholds_nothing() -> None:
 
 
 @pytest.mark.parametrize("length", [MAX_MARKER, MAX_MARKER + 1])
-@pytest.mark.parametrize("cuts", [[], [9], [MAX_MARKER - 1], [MAX_MARKER]])
-def test_the_limit_is_the_same_however_the_marker_is_cut(length: int, cuts: list[int]) -> None:
-    sequence = b"\x1b]633;E;" + b"x" * (length - 9) + b"\x07"
+@pytest.mark.parametrize("close", [b"\x07", b"\x1b\\"])
+@pytest.mark.parametrize("cuts", [[], [9], [MAX_MARKER - 2], [MAX_MARKER - 1], [MAX_MARKER]])
+def test_the_limit_is_the_same_however_the_marker_is_cut(length: int, close: bytes, cuts: list[int]) -> None:
+    sequence = (b"\x1b]633;E;" + b"x" * MAX_MARKER)[: length - len(close)] + close
     [piece] = scan(sequence, cuts)
     assert isinstance(piece, Marker) == (length <= MAX_MARKER)
 

@@ -23,7 +23,7 @@ from hermitty.model import (
     new_command_id,
     signal_of_exit_code,
 )
-from hermitty.output.model_text import model_text
+from hermitty.output.model_text import ModelText, model_text
 from hermitty.sandbox.denials import Outcome, explain_denials
 from hermitty.vt.capture import HeadTail
 from hermitty.vt.keys import key_bytes
@@ -45,6 +45,7 @@ _ARRIVAL_S = 0.001
 _PATTERN_OVERLAP = 8 * 1024
 # How much may be typed for a command that the shell has not started yet.
 _EARLY_LIMIT = 1024 * 1024
+_NO_TEXT = ModelText("", truncated=False, omitted_bytes=0)
 
 Origin = Literal["agent", "user", "internal"]
 
@@ -88,7 +89,7 @@ class Command:
         self.time_limit: tuple[float, float] | None = None  # how long it may run, and until when by the same clock
         self.kept_head = -1  # how much of the beginning of its output is in a file
         self._ended_at: float | None = None
-        self._ended = Flag()
+        self._ended = Flag(terminal.alarm)
         self._grown = Pulse()
         self._early = bytearray()  # typed before the command has begun
         self.clearing: Flag | None = None  # of whoever kills it: set when nothing of it is left
@@ -304,8 +305,9 @@ class Command:
             if self.is_running:
                 return result
             self._final = result
-            # The text is made; what it was made from can go.
-            self.capture = HeadTail(0, 0)
+            if self.capture.total:
+                # The text is made; what it was made from can go.
+                self.capture = HeadTail(0, 0)
         return self._final
 
     def _type(self, data: bytes) -> None:
@@ -341,26 +343,29 @@ def build_result(command: Command, terminal: "Terminal", needs_input: NeedsInput
     settings = terminal.settings
     capture = command.capture
     warnings = list(command.warnings)
-    text = model_text(
-        capture,
-        rows=terminal.size.rows,
-        max_lines=settings.output_line_limit,
-        max_chars=settings.output_character_limit,
-        compress_progress=settings.compress_progress_bar,
-    )
-    shown, truncated, omitted, total = text.text, text.truncated, text.omitted_bytes, capture.total
+    total = capture.total
+    text = _NO_TEXT
+    if total:
+        text = model_text(
+            capture,
+            rows=terminal.size.rows,
+            max_lines=settings.output_line_limit,
+            max_chars=settings.output_character_limit,
+            compress_progress=settings.compress_progress_bar,
+        )
+    shown, truncated, omitted = text.text, text.truncated, text.omitted_bytes
     if command.farewell and shown.endswith(command.farewell):
         shown = shown.removesuffix(command.farewell)
         total -= len(command.farewell.replace("\n", "\r\n"))
     state = command.state
+    effective = terminal.sandbox_effective
     if command.is_running:
         state = State.NEEDS_INPUT if needs_input else State.RUNNING
         if terminal.screen.alternate:
             shown = terminal.screen.text()
             warnings.append("a full-screen program is running; text is its screen")
-    else:
-        warnings += explain_denials(Outcome(command.exit_code, shown), terminal.sandbox, terminal.sandbox_effective)
-    effective = terminal.sandbox_effective
+    elif effective is not None:
+        warnings += explain_denials(Outcome(command.exit_code, shown), terminal.sandbox, effective)
     return CommandResult(
         id=command.id,
         command=command.line or "",

@@ -3,14 +3,52 @@
 import asyncio
 
 
-class Flag:
-    """Like asyncio.Event, with a time-out that costs a timer and not a cancellation: every command waits for two."""
+class Alarm:
+    """Ends waits that have taken too long, with one timer for all: most are over long before, and cost none."""
 
-    __slots__ = ("_is_set", "_waiters")
+    __slots__ = ("_timer", "_waiters")
 
     def __init__(self) -> None:
+        self._waiters: dict[asyncio.Future[bool], float] = {}  # until when they wait, by the clock of the event loop
+        self._timer: asyncio.TimerHandle | None = None
+
+    def set(self, waiter: asyncio.Future[bool], within_s: float) -> None:
+        """Tell a waiter after some time that nothing came."""
+        loop = asyncio.get_running_loop()
+        self._waiters[waiter] = when = loop.time() + within_s
+        if self._timer is None or when < self._timer.when():
+            self._ring_at(when)
+
+    def forget(self, waiter: asyncio.Future[bool]) -> None:
+        """Tell a waiter nothing any more; the timer goes on, for those to come."""
+        self._waiters.pop(waiter, None)
+
+    def _ring_at(self, when: float) -> None:
+        if self._timer is not None:
+            self._timer.cancel()
+        self._timer = asyncio.get_running_loop().call_at(when, self._ring, when)
+
+    def _ring(self, at: float) -> None:
+        self._timer = None
+        later = []
+        for waiter, when in self._waiters.items():
+            if when <= at:
+                _answer(waiter, False)
+            else:
+                later.append(when)
+        if later:
+            self._ring_at(min(later))
+
+
+class Flag:
+    """Like asyncio.Event, with a time-out that costs no timer of its own and no cancellation: commands wait for two."""
+
+    __slots__ = ("_alarm", "_is_set", "_waiters")
+
+    def __init__(self, alarm: Alarm | None = None) -> None:
         self._is_set = False
         self._waiters: list[asyncio.Future[bool]] = []
+        self._alarm = alarm or Alarm()
 
     def is_set(self) -> bool:
         """Tell whether it is so."""
@@ -30,16 +68,15 @@ class Flag:
         """Wait until it is so, at most that long; tell whether it came."""
         if self._is_set:
             return True
-        loop = asyncio.get_running_loop()
-        waiter: asyncio.Future[bool] = loop.create_future()
+        waiter: asyncio.Future[bool] = asyncio.get_running_loop().create_future()
         self._waiters.append(waiter)
-        timer = loop.call_later(within_s, _answer, waiter, False) if within_s is not None else None
+        if within_s is not None:
+            self._alarm.set(waiter, within_s)
         try:
             return await waiter
         finally:
             self._waiters.remove(waiter)
-            if timer is not None:
-                timer.cancel()
+            self._alarm.forget(waiter)
 
 
 def _answer(waiter: asyncio.Future[bool], came: bool) -> None:

@@ -32,7 +32,7 @@ class Prompt:
 
     def __init__(self, terminal: "Terminal") -> None:
         self._terminal = terminal
-        self.is_there = Flag()
+        self.is_there = Flag(terminal.alarm)
         self.typed = 0  # how many prompts must come before nothing is left of what a person typed
         self.hooks_lost = False
         self.recovering = False

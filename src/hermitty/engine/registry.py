@@ -153,6 +153,11 @@ class Registry:
         """Return a terminal by its id."""
         return self._entry(terminal_id).terminal
 
+    def owner(self, terminal_id: str) -> tuple[str | None, str | None]:
+        """Return the session and the workspace of a terminal, until nothing of it is left: every command asks."""
+        entry = self._ledger.leaving.get(TerminalId(terminal_id)) or self._entry(terminal_id)
+        return entry.session, entry.workspace
+
     def info(self, terminal_id: str) -> TerminalInfo:
         """Return what the registry knows of a terminal, until nothing of it is left."""
         entry = self._ledger.leaving.get(TerminalId(terminal_id)) or self._entry(terminal_id)

@@ -17,6 +17,7 @@ from hermitty.config import RunSettings, TerminalSettings
 from hermitty.engine import stopping
 from hermitty.engine.answers import Answers
 from hermitty.engine.command import Command, build_result
+from hermitty.engine.flag import Alarm
 from hermitty.engine.keeping import KEEP_EVERY, keep_screen, keep_state
 from hermitty.engine.observer import NoObserver, Observer
 from hermitty.engine.prompt import PROMPT_TIMEOUT_S, SENTINEL_LOOK_S, Prompt
@@ -90,6 +91,7 @@ class Terminal:
         self.current: Command | None = None
         self.last: Command | None = None
         self.closed_because: str | None = None
+        self.alarm = Alarm()  # for everybody who waits here
         self.prompt = Prompt(self)
         self.integration_failed: str | None = None
         self.pty: HostedPty

@@ -11,7 +11,7 @@ from hermitty.errors import InvalidRequest
 from hermitty.output.truncate import omission
 
 DEFAULT_RECORDS = 40
-DEFAULT_RECORD_BYTES = 2048
+DEFAULT_RECORD_BYTES = 1024
 DEFAULT_TAIL = 10
 
 

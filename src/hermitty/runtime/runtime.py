@@ -80,7 +80,7 @@ class Runtime:
         self._silence = SilenceWatch(lambda: self.settings.tools.silence_note_s, self._tell_silence)
         self._survival = survival
         self._commands = Commands(survival.results if survival else None)
-        self._noted = HistoryRecorder(history.record, self._owner_of)
+        self._noted = HistoryRecorder(history.record, self._owner_of, lambda: self.settings.history.enabled)
         recorder = Recorder(
             self._tracks,
             artifacts,
@@ -599,8 +599,7 @@ class Runtime:
         self._commands.add(command, terminal=terminal.id, session=session, workspace=workspace)
 
     def _owner_of(self, terminal_id: str) -> tuple[str | None, str | None]:
-        info = self._registry.info(terminal_id)
-        return info.session, info.workspace
+        return self._registry.owner(terminal_id)
 
     def _check_session(self, session: str) -> None:
         known = self._registry.sessions()

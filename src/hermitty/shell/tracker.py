@@ -14,7 +14,7 @@ import re
 from dataclasses import dataclass
 from enum import Enum, auto
 
-from hermitty.vt.markers import Marker, Piece, Text, unescape
+from hermitty.vt.markers import Marker, Piece, Text, property_of, unescape
 
 # Line editors switch bracketed paste off when they have read a line; what follows is no longer echo.
 _EDITOR_CLOSED = b"\x1b[?2004l"
@@ -155,7 +155,9 @@ class CommandTracker:
             case "C":
                 return self._output_starts(marker)
             case "D":
-                return self._finished(marker.start, _exit_code(marker.fields))
+                # Where the shell is then may come with it: that is one marker less for every command.
+                place = self._reported(property_of(marker.fields[1])) if len(marker.fields) > 1 else []
+                return place + self._finished(marker.start, _exit_code(marker.fields))
             case "E":
                 # Before C where the shell has a hook there, else (bash) just before D.
                 self._line = unescape(marker.fields[0]).decode("utf-8", "replace") if marker.fields else None
@@ -166,12 +168,17 @@ class CommandTracker:
             case "F" if self.phase is Phase.BETWEEN:
                 # After an open quote inside eval, bash draws its second prompt once, and reads a new line.
                 return self._prompt_ends()
-            case "P" if marker.property == ("Line", b"taken"):
-                self._unconfirmed = False
-                return []
-            case "P" if marker.property is not None:
-                return [PropertyReported(*marker.property)]
+            case "P":
+                return self._reported(marker.property)
         return []
+
+    def _reported(self, reported: tuple[str, bytes] | None) -> list[Event]:
+        if reported is None:
+            return []
+        if reported == ("Line", b"taken"):
+            self._unconfirmed = False
+            return []
+        return [PropertyReported(*reported)]
 
     def _prompt_starts(self, marker: Marker) -> list[Event]:
         # The prompt itself carries the exit code ("A;code"), so that a command that removes our hooks still has one.

@@ -64,7 +64,8 @@ class GhosttyScreen:
         return self._safe_replies()
 
     def _safe_replies(self) -> bytes:
-        return b"".join(reply for reply in self._terminal.take_replies() if _SAFE_REPLY.fullmatch(reply))
+        replies = self._terminal.take_replies()
+        return b"".join(reply for reply in replies if _SAFE_REPLY.fullmatch(reply)) if replies else b""
 
     @property
     def size(self) -> Size:

@@ -13,23 +13,26 @@ Rules the scanner keeps:
 """
 
 import re
-from dataclasses import dataclass
+from typing import NamedTuple
 from urllib.parse import unquote_to_bytes
 
 MAX_MARKER = 64 * 1024
 
 _INTRODUCER = b"\x1b]"
-_KNOWN = re.compile(rb"\x1b\](633|133|1337|7|9);")
-# A prefix of _KNOWN at the very end of what has arrived so far.
-_KNOWN_PREFIX = re.compile(rb"\x1b(\](6(3(3)?)?|1(3(3(7)?)?)?|7|9)?)?\Z")
+# A whole marker: its number and its body, in which nothing closes or breaks off a sequence.
+_MARKER = re.compile(rb"\x1b\](633|133|1337|7|9);([^\x07\x1b\x18\x1a]*+)(?:\x07|\x1b\\)")
+# The beginning of one, up to the very end of what has arrived so far.
+_UNFINISHED = re.compile(
+    rb"\x1b\](?:(?:633|133|1337|7|9)(;[^\x07\x1b\x18\x1a]*+)\x1b?|6(?:33?)?|1(?:3(?:37?)?)?|7|9)?\Z"
+)
 _END_OF_BODY = re.compile(rb"[\x07\x1b\x18\x1a]")
 
 _ESCAPED = re.compile(rb"\\(?:x([0-9a-fA-F]{2})|(\\))")
 _NEEDS_ESCAPE = re.compile(rb"[\x00-\x20\\;]")
 
 
-@dataclass(frozen=True, slots=True)
-class Text:
+# Pieces are tuples: every command is made of nine or so, and a frozen dataclass takes three times as long to make.
+class Text(NamedTuple):
     """Bytes that are no marker, and where they start in the log."""
 
     start: int
@@ -41,8 +44,7 @@ class Text:
         return self.start + len(self.data)
 
 
-@dataclass(frozen=True, slots=True)
-class Marker:
+class Marker(NamedTuple):
     """One marker: `code` is the letter of 633/133, or the meaning of the others ("P" for a reported directory)."""
 
     start: int
@@ -61,11 +63,16 @@ class Marker:
         """Return the (name, value) of a P marker, unescaped."""
         if self.code != "P" or not self.fields:
             return None
-        name, equals, value = self.fields[0].partition(b"=")
-        return (name.decode("ascii", "replace"), unescape(value)) if equals else None
+        return property_of(self.fields[0])
 
 
 Piece = Text | Marker
+
+
+def property_of(field: bytes) -> tuple[str, bytes] | None:
+    """Return the (name, value) of a field that holds both, unescaped."""
+    name, equals, value = field.partition(b"=")
+    return (name.decode("ascii", "replace"), unescape(value)) if equals else None
 
 
 class MarkerScanner:
@@ -84,93 +91,76 @@ class MarkerScanner:
 
     def feed(self, data: bytes) -> list[Piece]:
         """Take the next bytes of the stream and return what became certain."""
-        if not self._held and b"\x1b" not in data:
+        if not self._held and _INTRODUCER not in data and not data.endswith(b"\x1b"):
             start = self._offset
             self._offset += len(data)
             return [Text(start, data)] if data else []
         data = self._held + data
+        if self._searched and len(data) <= MAX_MARKER and not _END_OF_BODY.search(data, self._searched):
+            return self._hold([], data, 0, searched=len(data))
         pieces: list[Piece] = []
         done = 0  # everything before is in `pieces`
         at = 0
-        while True:
-            at = data.find(_INTRODUCER, at)
-            if at < 0:
-                end = len(data) - data.endswith(b"\x1b")
-                self._emit_text(pieces, data, done, end)
-                return self._hold(pieces, data, end, searched=0)
-            known = _KNOWN.match(data, at)
-            if known is None:
-                if len(data) - at < 7 and _KNOWN_PREFIX.match(data, at):
+        while (at := data.find(_INTRODUCER, at)) >= 0:
+            found = _MARKER.match(data, at)
+            if found is None:
+                if len(data) - at <= MAX_MARKER and (unfinished := _UNFINISHED.match(data, at)):
                     self._emit_text(pieces, data, done, at)
-                    return self._hold(pieces, data, at, searched=0)
-                at += 1
+                    return self._hold(pieces, data, at, searched=max(0, unfinished.end(1) - at))
+                at += len(_INTRODUCER)
                 continue
-            search_from = max(known.end(), self._searched) if at == 0 else known.end()
-            self._searched = 0
-            close = _END_OF_BODY.search(data, search_from)
-            if close is None or (data[close.start()] == 0x1B and close.end() == len(data)):
-                if len(data) - at <= MAX_MARKER:
-                    self._emit_text(pieces, data, done, at)
-                    searched = (close.start() if close else len(data)) - at
-                    return self._hold(pieces, data, at, searched=searched)
-                at = known.end()
-                continue
-            end = close.end()
-            if data[close.start()] == 0x1B:
-                if data[end : end + 1] != b"\\":
-                    at = close.start()  # an escape inside the body ends the sequence without closing it
-                    continue
-                end += 1
-            elif data[close.start()] != 0x07 or end - at > MAX_MARKER:
-                at = end
-                continue
-            marker = self._marker(known.group(1), data[known.end() : close.start()], at, data[at:end])
-            at = end
+            end = found.end()
+            marker = self._marker(found) if end - at <= MAX_MARKER else None
             if marker is not None:
-                self._emit_text(pieces, data, done, marker.start - self._offset)
+                self._emit_text(pieces, data, done, at)
                 pieces.append(marker)
                 done = end
+            at = end
+        end = len(data) - data.endswith(b"\x1b")
+        self._emit_text(pieces, data, done, end)
+        return self._hold(pieces, data, end)
 
     def flush(self) -> list[Piece]:
         """Return what is still held back, as text: the stream is over."""
         pieces: list[Piece] = []
         self._emit_text(pieces, self._held, 0, len(self._held))
-        return self._hold(pieces, self._held, len(self._held), searched=0)
+        return self._hold(pieces, self._held, len(self._held))
 
     def _emit_text(self, pieces: list[Piece], data: bytes, start: int, end: int) -> None:
         if end > start:
             pieces.append(Text(self._offset + start, data[start:end]))
 
-    def _hold(self, pieces: list[Piece], data: bytes, start: int, *, searched: int) -> list[Piece]:
+    def _hold(self, pieces: list[Piece], data: bytes, start: int, *, searched: int = 0) -> list[Piece]:
         self._held = data[start:]
         self._offset += start
         self._searched = searched
         return pieces
 
-    def _marker(self, number: bytes, body: bytes, start: int, raw: bytes) -> Marker | None:
-        parsed = _parse(number, body)
-        if parsed is None:
+    def _marker(self, found: re.Match[bytes]) -> Marker | None:
+        raw, number, body = found.group(0, 1, 2)
+        start = self._offset + found.start()
+        if number not in (b"633", b"133"):
+            path = _path(number, body)
+            return Marker(start, raw, "P", (b"Cwd=" + escape(path),), trusted=False) if path else None
+        parts = body.split(b";")
+        code = parts[0]
+        if not code.isalpha():
             return None
-        code, fields = parsed
-        trusted = number == b"633" and self._nonce is not None and len(fields) > 0 and fields[-1] == self._nonce
-        if trusted:
-            fields = fields[:-1]
-        return Marker(self._offset + start, raw, code, fields, trusted)
+        if parts[-1] == self._nonce and number == b"633" and len(parts) > 1:
+            return Marker(start, raw, code.decode(), tuple(parts[1:-1]), True)
+        return Marker(start, raw, code.decode(), tuple(parts[1:]), False)
 
 
-def _parse(number: bytes, body: bytes) -> tuple[str, tuple[bytes, ...]] | None:
-    """Return the code and fields of a marker, or None when the sequence is none of ours."""
-    if number in (b"633", b"133"):
-        code, *fields = body.split(b";")
-        return (code.decode("ascii", "replace"), tuple(fields)) if code.isalpha() else None
-    path: bytes | None = None
-    if number == b"7":
-        path = _path_of_uri(body)
-    elif number == b"9" and body.startswith(b"9;"):
-        path = body[2:].strip(b'"')
-    elif number == b"1337" and body.startswith(b"CurrentDir="):
-        path = body.removeprefix(b"CurrentDir=")
-    return ("P", (b"Cwd=" + escape(path),)) if path else None
+def _path(number: bytes, body: bytes) -> bytes | None:
+    """Return the directory that a marker of another vocabulary reports, if it is one that does."""
+    match number:
+        case b"7":
+            return _path_of_uri(body)
+        case b"9" if body.startswith(b"9;"):
+            return body[2:].strip(b'"')
+        case b"1337" if body.startswith(b"CurrentDir="):
+            return body.removeprefix(b"CurrentDir=")
+    return None
 
 
 def _path_of_uri(uri: bytes) -> bytes | None:

@@ -31,11 +31,17 @@ class _Started:
 
 
 class HistoryRecorder:
-    """Is told by an observer of terminals; `owner_of` knows whose terminal it is."""
+    """Is told by an observer of terminals; `owner_of` knows whose one is, `is_on` whether there is a history."""
 
-    def __init__(self, record: Callable[[HistoryEntry], object], owner_of: Callable[[TerminalId], Owner]) -> None:
+    def __init__(
+        self,
+        record: Callable[[HistoryEntry], object],
+        owner_of: Callable[[TerminalId], Owner],
+        is_on: Callable[[], bool] = lambda: True,
+    ) -> None:
         self._record = record
         self._owner_of = owner_of
+        self._is_on = is_on
         self._running: dict[CommandId, _Started] = {}
         self._look: asyncio.TimerHandle | None = None
 
@@ -61,7 +67,7 @@ class HistoryRecorder:
     def ended(self, terminal: Terminal, command: Command, artifact: str | None) -> None:
         """Record the end."""
         started = self._running.pop(command.id, None)
-        if started is not None:
+        if started is not None and self._is_on():
             self._record(self._entry(started, artifact))
 
     def close(self) -> None:

@@ -13,13 +13,16 @@ __hermitty_clean_history='@CLEAN_HISTORY@'
 __hermitty_number=
 __hermitty_pwd=
 __hermitty_cwd=
-__hermitty_prompts_set=
+__hermitty_set=
 __hermitty_unmarked=
+# What stands around directory and code in the report of every command.
+__hermitty_to_code=$'\e]633;D;'
+__hermitty_to_end=";$__hermitty_nonce"$'\a'
 # What stands in PROMPT_COMMAND: before and after the user's own, or one hook where there are none. Descriptor 3 is the
 # shell's standard error, where its prompt goes.
-__hermitty_first='{ __hermitty_before; } 3>&2 >/dev/null 2>&1 || { __hermitty_lost; } >/dev/null 2>&1'
-__hermitty_last='{ __hermitty_after; } 3>&2 >/dev/null 2>&1 || { __hermitty_lost; } >/dev/null 2>&1'
-__hermitty_only='{ __hermitty_before; __hermitty_after; } 3>&2 >/dev/null 2>&1 || { __hermitty_lost; } >/dev/null 2>&1'
+__hermitty_first='{ __hermitty_hook "$?" first; } 3>&2 >/dev/null 2>&1 || { __hermitty_lost; } >/dev/null 2>&1'
+__hermitty_last='{ __hermitty_hook "$?" last; } 3>&2 >/dev/null 2>&1 || { __hermitty_lost; } >/dev/null 2>&1'
+__hermitty_only='{ __hermitty_hook "$?" only; } 3>&2 >/dev/null 2>&1 || { __hermitty_lost; } >/dev/null 2>&1'
 
 # Functions come before the user's files, so that no alias of theirs ends up inside.
 
@@ -55,35 +58,27 @@ __hermitty_report_line() {
     __hermitty_number=$HISTCMD
 }
 
-__hermitty_before() {
-    # First of all prompt commands: the status is still that of the command.
-    builtin local __hermitty_status="$?"
-    [[ $HISTCMD == "$__hermitty_number" ]] || __hermitty_report_line || builtin :
-    if [[ $PWD != "$__hermitty_pwd" ]]; then
-        __hermitty_pwd=$PWD
-        __hermitty_escape "$PWD"
-        __hermitty_cwd=$__hermitty_escaped
+__hermitty_hook() {
+    # $1 is the status of the command. Every command waits for this: it is one function, and each builtin has its price.
+    if [[ $2 != last ]]; then
+        [[ $HISTCMD == "$__hermitty_number" ]] || __hermitty_report_line || builtin :
+        if [[ $PWD != "$__hermitty_pwd" ]]; then
+            __hermitty_pwd=$PWD
+            __hermitty_escape "$PWD"
+            __hermitty_cwd=$__hermitty_escaped
+        fi
+        if [[ -t 3 ]]; then
+            builtin printf %s "$__hermitty_to_code$1;Cwd=$__hermitty_cwd$__hermitty_to_end" >&3
+        else
+            builtin printf %s "$__hermitty_to_code$1;Cwd=$__hermitty_cwd$__hermitty_to_end" >/dev/tty
+        fi || builtin :
     fi
-    if [[ -t 3 ]]; then
-        builtin printf '\e]633;P;Cwd=%s;%s\a\e]633;D;%s;%s\a' \
-            "$__hermitty_cwd" "$__hermitty_nonce" "$__hermitty_status" "$__hermitty_nonce" >&3
-    else
-        builtin printf '\e]633;P;Cwd=%s;%s\a\e]633;D;%s;%s\a' \
-            "$__hermitty_cwd" "$__hermitty_nonce" "$__hermitty_status" "$__hermitty_nonce" >/dev/tty
-    fi || builtin :
-    builtin return 0
-}
-
-__hermitty_after() {
-    # Last of all prompt commands: the user's prompt is final.
-    [[ ${PS1-}${PS0-}${PS2-} == "$__hermitty_prompts_set" ]] || __hermitty_prompts
-    if [[ ${PROMPT_COMMAND[0]-} == "$__hermitty_only" ]]; then
-        ((${#PROMPT_COMMAND[@]} == 1)) || __hermitty_hooks
-    elif [[ ${PROMPT_COMMAND[0]-} != "$__hermitty_first" || ${PROMPT_COMMAND[-1]-} != "$__hermitty_last" ]]; then
-        __hermitty_hooks
+    if [[ $2 != first ]]; then
+        # Last of all prompt commands: the user's prompt is final.
+        [[ ${PS1-}${PS0-}${PS2-}${PROMPT_COMMAND[*]-} == "$__hermitty_set" ]] || __hermitty_wrap
+        [[ -z $__hermitty_unmarked ]] || builtin printf '\e]633;B;%s\a' "$__hermitty_nonce" >/dev/tty || builtin :
+        [[ -t 0 && -t 3 ]]
     fi
-    [[ -z $__hermitty_unmarked ]] || builtin printf '\e]633;B;%s\a' "$__hermitty_nonce" >/dev/tty || builtin :
-    [[ -t 0 && -t 3 ]]
 }
 
 __hermitty_lost() {
@@ -102,14 +97,13 @@ __hermitty_prompts() {
     # Wraps whatever prompts there are now.
     builtin local before=
     # Without a prompt command, the prompt itself tells what there is to tell, at the price of a subshell.
-    ! __hermitty_is_fixed PROMPT_COMMAND || before='$({ __hermitty_before; } 3>/dev/tty >/dev/null 2>&1)'
+    ! __hermitty_is_fixed PROMPT_COMMAND || before='$({ __hermitty_hook "$?" first; } 3>/dev/tty >/dev/null 2>&1)'
     [[ ${PS1-} == *"$__hermitty_nonce"* ]] || __hermitty_is_fixed PS1 ||
         PS1="\\[$before\\e]633;A;\$?;$__hermitty_nonce\\a\\]${PS1-}\\[\\e]633;B;$__hermitty_nonce\\a\\]"
     [[ ${PS0-} == *"$__hermitty_nonce"* ]] || __hermitty_is_fixed PS0 || PS0="${PS0-}\\e]633;C;$__hermitty_nonce\\a"
     [[ ${PS2-} == *"$__hermitty_nonce"* ]] || __hermitty_is_fixed PS2 ||
         PS2="\\[\\e]633;F;$__hermitty_nonce\\a\\]${PS2-}"
     [[ ${PS1-} == *"$__hermitty_nonce"* ]] && __hermitty_unmarked= || __hermitty_unmarked=1
-    __hermitty_prompts_set=${PS1-}${PS0-}${PS2-}
     if [[ $__hermitty_clean_history ]] && ! __hermitty_is_fixed HISTCONTROL; then
         case ${HISTCONTROL-} in
         *ignorespace* | *ignoreboth*) ;;
@@ -142,9 +136,18 @@ __hermitty_hooks() {
     builtin return 0
 }
 
+__hermitty_wrap() {
+    # Puts our reports into the prompts and around the prompt commands, and notes how they are then.
+    __hermitty_prompts
+    __hermitty_hooks
+    __hermitty_set=${PS1-}${PS0-}${PS2-}${PROMPT_COMMAND[*]-}
+    # What the user exports, by name or with `set -a`, must not hand the nonce to programs.
+    builtin export -n PS1 PS0 PS2 __hermitty_set
+}
+
 __hermitty_recover() {
     # Typed at the prompt when the hooks are gone: reports the last command's status, then installs them again.
-    { __hermitty_before; __hermitty_prompts; __hermitty_hooks; } 3>/dev/tty >/dev/null 2>&1
+    { __hermitty_hook "$?" first; __hermitty_wrap; } 3>/dev/tty >/dev/null 2>&1
 }
 
 __hermitty_environment() {
@@ -181,8 +184,7 @@ __hermitty_start() {
         builtin bind -m "$map" -x '"\x1ee": __hermitty_environment'
         builtin bind -m "$map" -x '"\x1el": __hermitty_tell_line'
     done
-    __hermitty_prompts
-    __hermitty_hooks
+    __hermitty_wrap
     builtin return 0
 }
 
