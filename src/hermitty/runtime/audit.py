@@ -12,7 +12,7 @@ import os
 import stat
 import time
 from collections.abc import Callable, Iterator
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import Any
 
@@ -56,6 +56,9 @@ class AuditEntry:
     scope: str | None = None
     by: str | None = None  # who answered
     at: float = 0.0  # seconds since 1970
+
+
+_FIELDS = tuple(field.name for field in fields(AuditEntry))
 
 
 class Audit:
@@ -147,7 +150,7 @@ def _line(entry: AuditEntry, at: float) -> bytes:
     command = mask_secrets(entry.command[: _TEXT_LIMIT + _OVERLAP])
     if len(command) > _TEXT_LIMIT or len(entry.command) > _TEXT_LIMIT + _OVERLAP:
         command = f"{command[:_TEXT_LIMIT]}… [cut here: the line has {len(entry.command)} characters]"
-    values = {name: _bounded(value) for name, value in asdict(entry).items()}
+    values = {name: _bounded(getattr(entry, name)) for name in _FIELDS}
     # Reasons quote words of the command.
     values["reasons"] = [mask_secrets(reason) for reason in values["reasons"]]
     when = time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime(at))

@@ -1,6 +1,5 @@
 """The commands of a runtime by their ids: those that run, and the most recent of those that ran."""
 
-import asyncio
 import time
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
@@ -9,6 +8,7 @@ from hermitty.engine.command import Command
 from hermitty.engine.oneshot import Process
 from hermitty.errors import CommandNotFound
 from hermitty.model import CommandId, CommandResult, TerminalId
+from hermitty.runtime.delayed import Delayed
 
 if TYPE_CHECKING:
     from hermitty.runtime.surviving import KeptResults
@@ -42,6 +42,7 @@ class Commands:
     def __init__(self, kept: "KeptResults | None" = None) -> None:
         self._known: dict[CommandId, Known] = {}
         self._kept = kept
+        self._looks = Delayed(_TAKES_A_WHILE_S)
 
     def add(
         self,
@@ -59,7 +60,7 @@ class Commands:
             self._kept.put(known.result())
         elif self._kept is not None:
             # Until then, what is kept with its terminal tells of it.
-            asyncio.get_running_loop().call_later(_TAKES_A_WHILE_S, self._keep_running, known)
+            self._looks.add(lambda: self._keep_running(known))
         if len(self._known) > 2 * _REMEMBERED:
             over = [each for each, known in self._known.items() if not known.handle.is_running]
             for old in over[:-_REMEMBERED]:

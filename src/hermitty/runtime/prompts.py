@@ -9,6 +9,7 @@ from collections.abc import Callable
 from hermitty.engine.command import Command
 from hermitty.engine.terminal import Terminal
 from hermitty.model import NeedsInput
+from hermitty.runtime.delayed import Delayed
 
 # Most commands are over before anybody could read a question.
 _FIRST_LOOK_S = 1.0
@@ -24,11 +25,12 @@ class PromptWatch:
     def __init__(self, tell: Tell) -> None:
         self._tell = tell
         self._watches: set[asyncio.Task[None]] = set()
+        self._first_looks = Delayed(_FIRST_LOOK_S)
         self._is_closed = False
 
     def began(self, terminal: Terminal, command: Command) -> None:
         """Watch a command, if it does not end at once."""
-        asyncio.get_running_loop().call_later(_FIRST_LOOK_S, self._watch_later, terminal, command)
+        self._first_looks.add(lambda: self._watch_later(terminal, command))
 
     async def close(self) -> None:
         """Tell nothing any more."""

@@ -10,7 +10,7 @@ import re
 import secrets
 import time
 from collections import deque
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, fields
 from itertools import islice
 from typing import Any
 
@@ -31,6 +31,11 @@ _NAMES = {
         *(events.ApprovalAsked, events.ApprovalAnswered),
     )
 } | {events.CommandWaits: "input_wanted"}
+# What is told of a command beside its id and its terminal.
+_FIELDS: dict[type[events.Event], list[str]] = {
+    kind: [field.name for field in fields(kind) if field.name not in ("terminal", "command_id")]
+    for kind in (events.CommandStarted, events.CommandFinished, events.CommandSilent)
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -155,8 +160,8 @@ class RuntimeEvents:
         data: dict[str, Any] = {"terminal": self._terminal(event.terminal)}
         match event:
             case events.CommandStarted() | events.CommandFinished() | events.CommandSilent():
-                rest = {name: value for name, value in asdict(event).items() if name not in ("terminal", "command_id")}
-                data["command"] = {"id": event.command_id, "terminal": event.terminal, **rest}
+                data["command"] = {"id": event.command_id, "terminal": event.terminal}
+                data["command"] |= {name: getattr(event, name) for name in _FIELDS[type(event)]}
             case events.NoShellIntegration():
                 data |= {"reason": event.reason, "fallback": event.fallback}
             case events.CwdChanged():

@@ -53,7 +53,7 @@ class SettingsSource:
 
     def loaded(self) -> LoadedSettings:
         """Return the settings as they are now, with their origins."""
-        if any(watched.has_changed() for watched in (self._user, self._workspace) if watched):
+        if self._user.has_changed() or (self._workspace is not None and self._workspace.has_changed()):
             try:
                 self._loaded = self._load()
             except InvalidSettings as error:
@@ -111,7 +111,7 @@ class _Watched:
 
     def _look(self) -> _Stamp:
         try:
-            found = os.stat(self.path, follow_symlinks=self.follow_links)
+            found = os.stat(str(self.path), follow_symlinks=self.follow_links)
         except OSError:
             return None
         return found.st_mtime_ns, found.st_ctime_ns, found.st_size, found.st_ino
