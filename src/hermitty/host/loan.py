@@ -18,6 +18,7 @@ import resource
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import NamedTuple
 
 from hermitty.host.ring import RING_FILE, Geometry
 
@@ -175,8 +176,7 @@ class Lender:
         self._shared.close(self._shared.master)
 
 
-@dataclass(frozen=True, slots=True)
-class Turn:
+class Turn(NamedTuple):
     """What one turn of reading found: output up to `end`."""
 
     end: int

@@ -161,9 +161,10 @@ class Relay:
         self._turn_is_due = False
         if not self._is_closed:
             self._note_size(None, self._fanout.position)
-            self._note_states()
         self._settle_events()
         self._fanout.flush()
+        if not self._is_closed:
+            self._note_states()  # told a moment later, so output need not wait for it
 
     def _changed(self) -> None:
         """Send what is new at once: a key's echo waits for nothing. What follows in the same turn is sent together."""
