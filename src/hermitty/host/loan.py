@@ -24,7 +24,7 @@ from hermitty.host.ring import RING_FILE, Geometry
 
 LOAN_FILE = "loan"
 # More than this is no typing, and goes through the host.
-INPUT_BYTES = 64 * 1024
+INPUT_BYTES = 16 * 1024
 # Output that comes faster than this in one turn is read by the host: it does that while its user does other things.
 FLOOD_BYTES = 16 * 1024
 
@@ -32,7 +32,7 @@ FLOOD_BYTES = 16 * 1024
 _FULL_READ = 4000
 _HEAD = mmap.PAGESIZE
 _SIZE = _HEAD + INPUT_BYTES
-# From where to where: the master, the ring, the file of the loan, and the two ends of the pipe.
+# The master, the ring, the file of the loan, and the two ends of the pipe.
 _DESCRIPTORS = 5
 
 
