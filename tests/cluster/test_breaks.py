@@ -15,14 +15,15 @@ from hermitty.cluster.endpoint import Endpoint
 from hermitty.cluster.presence import NodeState
 from hermitty.cluster.remote import RemoteHost
 from hermitty.errors import HostBusy, HostUnavailable
-from hermitty.host.base import Host, HostedPty, PipeSpec, PtySpec
+from hermitty.host.base import Host, HostedPty, PipeSpec
 from hermitty.host.control import host_status, stop_host
-from hermitty.model import ExitStatus, Size, TerminalId
+from hermitty.model import ExitStatus, Size
 from hermitty.wire.hostlink.messages import StatusReport
 from tests.cluster.conftest import PATIENT, EndLater, Stage
 from tests.support.kernel import gone, is_alive, so
 from tests.support.proxy import Proxy
 from tests.support.recorders import ProcessRecorder, Recorder
+from tests.support.specs import spec_of
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="looks into /proc")
 
@@ -43,19 +44,6 @@ class Consumer(Recorder):
 
     async def took(self, count: int) -> None:
         await self.until(lambda: len(self.data) >= count or bool(self.statuses))
-
-
-async def spec_of(host: Host, script: str, name: str = "t_1") -> PtySpec:
-    terminal = TerminalId(name)
-    return PtySpec(
-        terminal=terminal,
-        program="/bin/sh",
-        args=("-c", script),
-        cwd="/",
-        env={"PATH": os.environ["PATH"]},
-        size=Size(cols=81, rows=25),
-        directory=await host.make_directory(terminal),
-    )
 
 
 async def opened(host: Host, script: str, name: str = "t_1") -> tuple[HostedPty, Consumer]:

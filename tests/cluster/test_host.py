@@ -1,7 +1,6 @@
 """Several nodes as one host: the contract, places, drain, loss, joining, and other gateways."""
 
 import asyncio
-import os
 import signal
 import sys
 from collections.abc import AsyncIterator
@@ -16,13 +15,14 @@ from hermitty.cluster.local import LocalPlacement, node_state
 from hermitty.cluster.names import Whereabouts, whereabouts
 from hermitty.cluster.place import Place
 from hermitty.errors import HostUnavailable, TerminalNotFound
-from hermitty.host.base import Host, HostedPty, PtySpec
-from hermitty.model import Size, TerminalId
+from hermitty.host.base import Host, HostedPty
+from hermitty.model import TerminalId
 from tests.cluster.conftest import PATIENT, EndLater
 from tests.contract.host_contract import HostContract
 from tests.support.kernel import gone, so
 from tests.support.recorders import Recorder
 from tests.support.shells import PATIENCE_S
+from tests.support.specs import spec_of
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="looks into /proc")
 
@@ -79,16 +79,7 @@ async def opened(host: Host, script: str, workspace: str | None, name: str = "t_
     at = await host.at(workspace)
     terminal = at.name_terminal(TerminalId(name))
     sink = Recorder()
-    spec = PtySpec(
-        terminal=terminal,
-        program="/bin/sh",
-        args=("-c", script),
-        cwd="/",
-        env={"PATH": os.environ["PATH"]},
-        size=Size(cols=80, rows=24),
-        directory=await at.make_directory(terminal),
-    )
-    return await at.open(spec, sink), sink
+    return await at.open(await spec_of(at, script, terminal), sink), sink
 
 
 def node_of(place: Host) -> str:

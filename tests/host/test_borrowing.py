@@ -13,18 +13,19 @@ from pathlib import Path
 
 import pytest
 
-from hermitty.host.base import Host, HostedPty, PtySpec
+from hermitty.host.base import Host, HostedPty
 from hermitty.host.client import HostClient
 from hermitty.host.client_pty import ClientPty
 from hermitty.host.daemon import DaemonOptions
 from hermitty.host.descriptors import open_inbox
 from hermitty.host.place import HostPlace
 from hermitty.host.starter import connect
-from hermitty.model import ExitStatus, Size, TerminalId
+from hermitty.model import ExitStatus, Size
 from tests.host.conftest import StartUser, kill
 from tests.support.kernel import gone, so
 from tests.support.recorders import Recorder
 from tests.support.shells import PATIENCE_S
+from tests.support.specs import spec_of
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="only Linux lends")
 
@@ -53,18 +54,8 @@ class Acknowledging(Recorder):
 
 
 async def opened(host: Host, script: str, name: str = "t_1") -> tuple[ClientPty, Recorder]:
-    terminal = TerminalId(name)
     sink = Acknowledging()
-    spec = PtySpec(
-        terminal=terminal,
-        program="/bin/sh",
-        args=("-c", script),
-        cwd="/",
-        env={"PATH": os.environ["PATH"]},
-        size=Size(cols=81, rows=25),
-        directory=await host.make_directory(terminal),
-    )
-    sink.pty = pty = await host.open(spec, sink)
+    sink.pty = pty = await host.open(await spec_of(host, script, name), sink)
     assert isinstance(pty, ClientPty)
     return pty, sink
 

@@ -20,7 +20,7 @@ from hermitty.errors import (
     InvalidSize,
     TerminalNotFound,
 )
-from hermitty.host.base import FoundPty, Host, HostedPty, PtySpec, TtyState
+from hermitty.host.base import FoundPty, Host, HostedPty, TtyState
 from hermitty.host.client import HostClient
 from hermitty.host.control import host_status, stop_host
 from hermitty.host.daemon import DaemonOptions
@@ -35,6 +35,7 @@ from tests.host.conftest import StartUser, kill
 from tests.support.kernel import gone, is_alive, so
 from tests.support.recorders import Recorder
 from tests.support.shells import PATIENCE_S
+from tests.support.specs import spec_of
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="looks into /proc")
 
@@ -92,19 +93,6 @@ class Acknowledging(Recorder):
     def on_exit(self, status: ExitStatus) -> None:
         self.early |= self.pty is None
         super().on_exit(status)
-
-
-async def spec_of(host: Host, script: str, name: str = "t_1") -> PtySpec:
-    terminal = TerminalId(name)
-    return PtySpec(
-        terminal=terminal,
-        program="/bin/sh",
-        args=("-c", script),
-        cwd="/",
-        env={"PATH": os.environ["PATH"]},
-        size=Size(cols=81, rows=25),
-        directory=await host.make_directory(terminal),
-    )
 
 
 async def opened(host: Host, script: str, name: str = "t_1", *, willing: bool = True) -> tuple[HostedPty, Recorder]:

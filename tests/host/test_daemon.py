@@ -14,13 +14,13 @@ from pathlib import Path
 import pytest
 
 from hermitty.errors import HostMismatch
-from hermitty.host.base import HostedPty, PtySpec
+from hermitty.host.base import HostedPty
 from hermitty.host.client import HostClient
 from hermitty.host.control import HostStatus, host_status
 from hermitty.host.daemon import DaemonOptions
 from hermitty.host.place import HostPlace
 from hermitty.host.starter import connect
-from hermitty.model import ExitStatus, Size, TerminalId
+from hermitty.model import ExitStatus, TerminalId
 from hermitty.version import __version__
 from hermitty.wire.hostlink import messages as m
 from hermitty.wire.hostlink.frames import MAX_FRAME, Decoder, encode
@@ -28,6 +28,7 @@ from tests.contract.host_contract import DEAF, pids_in
 from tests.support.kernel import gone, is_alive, so
 from tests.support.recorders import Recorder
 from tests.support.shells import PATIENCE_S
+from tests.support.specs import spec_of
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="looks into /proc")
 
@@ -43,17 +44,8 @@ async def host(state: Path) -> AsyncIterator[HostClient]:
 
 
 async def opened(host: HostClient, script: str) -> tuple[HostedPty, Recorder]:
-    sink, terminal = Recorder(), TerminalId("t_1")
-    spec = PtySpec(
-        terminal=terminal,
-        program="/bin/sh",
-        args=("-c", script),
-        cwd="/",
-        env={"PATH": os.environ["PATH"]},
-        size=Size(),
-        directory=await host.make_directory(terminal),
-    )
-    return await host.open(spec, sink), sink
+    sink = Recorder()
+    return await host.open(await spec_of(host, script), sink), sink
 
 
 @contextlib.contextmanager
