@@ -58,9 +58,6 @@ def test_workspaces_and_their_layouts_are_found_again(store: StateStore, path: P
         assert again.workspaces() == [Workspace("w1", None, None), two, Workspace("w3", None, None)]
         assert (again.workspace("w2"), again.workspace("w9")) == (two, None)
         assert [again.layout(wid) for wid in ("w1", "w2", "w3", "w9")] == [None, b"\x00layout", b"3", None]
-        again.forget_workspace("w2")
-        again.forget_workspace("w9")
-        assert (again.workspace("w2"), again.layout("w2")) == (None, None)
 
 
 def test_sessions_results_and_questions_are_found_again(store: StateStore, path: Path) -> None:

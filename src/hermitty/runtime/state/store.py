@@ -98,10 +98,6 @@ class StateStore:
             raise InvalidRequest(f"a layout has at most {LAYOUT_LIMIT_BYTES} bytes, not {len(data)}")
         return self._put_workspace(wid, {"layout": data}, len(data))
 
-    def forget_workspace(self, wid: str) -> bool:
-        """Forget a workspace and its layout."""
-        return self._file.write(lambda db: _do(db, "DELETE FROM workspaces WHERE id = ?", _stored(wid)))
-
     # Sessions.
 
     def sessions(self) -> dict[str, str]:
