@@ -17,7 +17,8 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from hermitty.config import HistorySettings
-from hermitty.errors import HermittyError, HostUnavailable, NotSupported
+from hermitty.errors import HermittyError, HostUnavailable
+from hermitty.runtime.history.at_path import AtPath
 from hermitty.runtime.history.entry import (
     COMMAND_LIMIT_BYTES,
     HistoryEntry,
@@ -26,7 +27,7 @@ from hermitty.runtime.history.entry import (
     presentable,
     shortened,
 )
-from hermitty.runtime.history.store import HistoryDatabase, Identity, identity_of, is_damage, is_locked, move_aside
+from hermitty.runtime.history.store import HistoryDatabase, is_damage, is_locked
 
 # Commands that end within this time are written together.
 _GATHER_S = 0.25
@@ -79,9 +80,7 @@ class History:
         self._thread: threading.Thread | None = None
         self._over: Future[None] = Future()
         # Only the thread touches these.
-        self._database: HistoryDatabase | None = None
-        self._tried: Identity | None = None  # the file that was opened, or could not be
-        self._refused: NotSupported | None = None
+        self._file = AtPath(path, HistoryDatabase, self._prune)
         self._last_problem = ""
         self._writes = 0
 
@@ -164,7 +163,7 @@ class History:
                     if isinstance(job, _Search):
                         self._answer(job)
         finally:
-            self._forget_database()
+            self._file.close()
             if self._missing:
                 self._tell(f"history: {self._missing} commands were not recorded: {self._why}")
             self._over.set_result(None)
@@ -206,7 +205,7 @@ class History:
                 return
 
     def _write(self, entries: list[HistoryEntry]) -> None:
-        database = self._opened()
+        database = self._file.database()
         with self._changed:
             missing, why = self._missing, self._why
         database.write(entries, missing=missing, reason=why, now=time.time())
@@ -219,26 +218,6 @@ class History:
         if self._writes >= _PRUNE_EVERY:
             self._prune(database)
 
-    def _opened(self) -> HistoryDatabase:
-        if self._refused is not None:
-            raise self._refused
-        if self._database is not None and not self._database.is_in_place:
-            self._forget_database()
-        if self._database is None:
-            self._tried = identity_of(self.path)
-            try:
-                self._database = HistoryDatabase(self.path)
-            except NotSupported as error:
-                self._refused = error
-                raise
-            self._prune(self._database)
-        return self._database
-
-    def _forget_database(self) -> None:
-        if self._database is not None:
-            self._database.close()
-            self._database = None
-
     def _prune(self, database: HistoryDatabase) -> None:
         settings = self._latest
         older_than = None if settings.keep_days is None else time.time() - settings.keep_days * 86400
@@ -247,22 +226,20 @@ class History:
 
     def _replace_damaged(self, error: sqlite3.Error) -> bool:
         """Move a damaged file aside and tell; False when that is not possible."""
-        self._forget_database()
-        if identity_of(self.path) != self._tried:
-            return True  # another process was quicker
         try:
-            target = move_aside(self.path, time.time())
+            target = self._file.make_room(time.time())
         except HermittyError as failed:
             self._problem(f"history: {failed}")
             return False
-        self._tell(f"history: {self.path} was damaged ({error}); it is {target.name} now, and a new one was begun")
+        if target is not None:
+            self._tell(f"history: {self.path} was damaged ({error}); it is {target.name} now, and a new one was begun")
         return True
 
     def _answer(self, job: _Search) -> None:
         if not job.answer.set_running_or_notify_cancel():
             return  # whoever asked was cancelled
         try:
-            page = self._opened().search(job.query)
+            page = self._file.database().search(job.query)
             with self._changed:
                 missing = self._missing  # which the file cannot tell yet
             job.answer.set_result(replace(page, missing=page.missing + missing))

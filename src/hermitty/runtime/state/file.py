@@ -17,8 +17,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, TypeVar
 
-from hermitty.errors import HermittyError, HostUnavailable, NotSupported
-from hermitty.runtime.history.store import Database, Identity, identity_of, is_damage, is_locked, move_aside
+from hermitty.errors import HermittyError, HostUnavailable
+from hermitty.runtime.history.at_path import AtPath
+from hermitty.runtime.history.store import Database, is_damage, is_locked
 
 T = TypeVar("T")
 
@@ -60,9 +61,7 @@ class StateFile:
         self._tell = tell or logging.getLogger("hermitty.state").warning
         self._forgotten = forgotten
         self._clock = clock
-        self._database: Database | None = None
-        self._tried: Identity | None = None  # the file that was opened, or could not be
-        self._refused: NotSupported | None = None
+        self._file = AtPath(path, Database, self._prepare)
         self._last_problem = ""
         self._backlog: deque[_Write] = deque()  # in their order, because another process has the file
         self._backlog_bytes = 0
@@ -136,37 +135,21 @@ class StateFile:
     def _opened(self) -> Database:
         if self._closed:
             raise HostUnavailable("the state is closed")
-        if self._refused is not None:
-            raise self._refused
-        if self._database is not None and not self._database.is_in_place:
-            self._forget_database()
-        if self._database is None:
-            self._tried = identity_of(self.path)
-            try:
-                self._database = Database(self.path)
-            except NotSupported as error:
-                self._refused = error
-                raise
-            self._forgotten()
-            self._database.connection.execute(f"PRAGMA busy_timeout = {_BUSY_MS}")
-            self._database.connection.execute("PRAGMA wal_autocheckpoint = 0")
-        return self._database
+        return self._file.database()
 
-    def _forget_database(self) -> None:
-        if self._database is not None:
-            self._database.close()
-            self._database = None
+    def _prepare(self, database: Database) -> None:
+        self._forgotten()
+        database.connection.execute(f"PRAGMA busy_timeout = {_BUSY_MS}")
+        database.connection.execute("PRAGMA wal_autocheckpoint = 0")
 
     def _replace_damaged(self, error: sqlite3.Error) -> bool:
-        self._forget_database()
         self._forgotten()
-        if identity_of(self.path) != self._tried:
-            return True  # the history was quicker, or another process
         try:
-            target = move_aside(self.path, self._clock())
+            target = self._file.make_room(self._clock())
         except HermittyError:
             return False
-        self._tell(f"state: {self.path} was damaged ({error}); it is {target.name} now, and a new one was begun")
+        if target is not None:
+            self._tell(f"state: {self.path} was damaged ({error}); it is {target.name} now, and a new one was begun")
         return True
 
     def close(self) -> None:
@@ -180,7 +163,7 @@ class StateFile:
         self._stop_retrying()
         if self._checkpointer is not None:
             self._checkpointer.join()
-        self._forget_database()
+        self._file.close()
 
     def _checkpoint(self) -> None:
         if self._checkpointer is None or not self._checkpointer.is_alive():
