@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Literal, NewType, Self
 
-from hermitty.errors import InvalidRequest, InvalidSize, InvalidTime
+from hermitty.errors import InvalidCommand, InvalidRequest, InvalidSize, InvalidTime
 
 TerminalId = NewType("TerminalId", str)
 CommandId = NewType("CommandId", str)
@@ -176,3 +176,16 @@ def is_encodable(text: str) -> bool:
     except UnicodeEncodeError:
         return False
     return True
+
+
+def checked_line(line: str) -> str:
+    """Return a command line that a shell can be given, or raise InvalidCommand."""
+    if not isinstance(line, str):
+        raise InvalidCommand(f"a command is text, not {type(line).__name__}")
+    if not is_encodable(line):
+        raise InvalidCommand("a command cannot contain half a surrogate pair")
+    if "\0" in line:
+        raise InvalidCommand("a command cannot contain NUL bytes")
+    if not line.strip():
+        raise InvalidCommand("the command is empty")
+    return line

@@ -13,12 +13,12 @@ from hermitty.client.connection import Connection
 from hermitty.client.finding import ServerAddress
 from hermitty.client.http import ConnectionBroke, Http, part
 from hermitty.client.outbox import Sent
-from hermitty.client.terminal import RemoteTerminal, checked_line
+from hermitty.client.terminal import RemoteTerminal
 from hermitty.client.values import Decision, HistoryPage, SearchResult, TerminalInfo, decision_of
 from hermitty.config import Settings
 from hermitty.errors import InvalidRequest, NotSupported, OutcomeUnknown
 from hermitty.events import Event
-from hermitty.model import CommandResult, ProviderName, checked_time
+from hermitty.model import CommandResult, ProviderName, checked_line, checked_time
 from hermitty.output.pages import Page
 from hermitty.shell.environment import Difference, difference
 from hermitty.wire.records import result_of_dict

@@ -6,8 +6,8 @@ from hermitty.client.command import RemoteCommand, typed
 from hermitty.client.http import part
 from hermitty.client.outbox import Outbox, Sent
 from hermitty.client.values import CommandView, LastCommand, RunningCommand, TerminalView
-from hermitty.errors import InvalidCommand, NotSupported, TerminalClosed
-from hermitty.model import CommandId, CommandResult, Quality, Size, TerminalId, checked_time
+from hermitty.errors import NotSupported, TerminalClosed
+from hermitty.model import CommandId, CommandResult, Quality, Size, TerminalId, checked_line, checked_time
 
 if TYPE_CHECKING:
     from hermitty.client.connection import Connection
@@ -239,13 +239,6 @@ class RemoteTerminal:
         sent = self._outbox.send(change)
         self._connection.mirror.change(self.id, **changes)
         return sent
-
-
-def checked_line(line: str) -> str:
-    """Return a command line that can be sent, or raise InvalidCommand."""
-    if not isinstance(line, str) or not line.strip():
-        raise InvalidCommand("the command is empty")
-    return line
 
 
 def _view_of(command: RunningCommand | LastCommand, terminal: TerminalView) -> CommandView:

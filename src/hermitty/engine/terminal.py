@@ -24,7 +24,7 @@ from hermitty.engine.prompt import PROMPT_TIMEOUT_S, SENTINEL_LOOK_S, Prompt
 from hermitty.engine.pulse import Pulse
 from hermitty.engine.viewing import Viewing
 from hermitty.engine.waiting import judge
-from hermitty.errors import InvalidCommand, TerminalBusy, TerminalClosed, TerminalPaused
+from hermitty.errors import TerminalBusy, TerminalClosed, TerminalPaused
 from hermitty.events import CommandFinished, CommandStarted, CwdChanged, TerminalEnded, TerminalEvent
 from hermitty.host.base import HostedPty, Log, Waiting
 from hermitty.model import (
@@ -36,8 +36,8 @@ from hermitty.model import (
     Size,
     State,
     TerminalId,
+    checked_line,
     checked_time,
-    is_encodable,
 )
 from hermitty.paths import canonical
 from hermitty.sandbox.spec import Confinement, Effective
@@ -561,16 +561,3 @@ class Terminal:
         """Raise TerminalClosed, with the reason, unless the terminal can be used."""
         if self.closed_because is not None:
             raise TerminalClosed(self.id, self.closed_because)
-
-
-def checked_line(line: str) -> str:
-    """Return a command line that a shell can be given, or raise InvalidCommand."""
-    if not isinstance(line, str):
-        raise InvalidCommand(f"a command is text, not {type(line).__name__}")
-    if not is_encodable(line):
-        raise InvalidCommand("a command cannot contain half a surrogate pair")
-    if "\0" in line:
-        raise InvalidCommand("a command cannot contain NUL bytes")
-    if not line.strip():
-        raise InvalidCommand("the command is empty")
-    return line

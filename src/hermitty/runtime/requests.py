@@ -6,10 +6,9 @@ from dataclasses import dataclass, field
 
 from hermitty.config import RunSettings, Settings
 from hermitty.engine.interact import Answer, checked_answers
-from hermitty.engine.terminal import checked_line
 from hermitty.errors import InvalidRequest
 from hermitty.host.base import Stream
-from hermitty.model import CommandId, ProviderName, checked_command_id, checked_time, is_encodable
+from hermitty.model import CommandId, ProviderName, checked_command_id, checked_line, checked_time, is_encodable
 from hermitty.sandbox.spec import Sandbox
 
 
