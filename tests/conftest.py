@@ -30,6 +30,23 @@ hypothesis.settings.load_profile("hermitty")
 
 ON_LINUX = sys.platform == "linux"
 
+# These take long with few tests. Begun last, they would keep one of several workers busy when the others are through.
+LONG = (
+    *("soak/", "cluster/ray/", "web/", "server/durable/", "bench/"),
+    *("cluster/", "server/", "sandbox/", "adapters/", "cli/"),
+)
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Put files that take long first; the order is otherwise as it was."""
+    here = Path(__file__).parent
+
+    def turn(item: pytest.Item) -> int:
+        place = item.path.relative_to(here).as_posix() if item.path.is_relative_to(here) else ""
+        return next((turn for turn, name in enumerate(LONG) if place.startswith(name)), len(LONG))
+
+    items.sort(key=turn)
+
 
 def open_descriptors() -> dict[int, str]:
     """What each open descriptor of this process refers to; empty where the system does not tell."""
