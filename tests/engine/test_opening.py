@@ -213,12 +213,13 @@ async def test_nothing_is_left_of_a_closed_terminal(runtime: Runtime, work: Path
 
 
 async def test_nothing_is_left_of_a_closed_runtime(home: Path, work: Path) -> None:
+    before = children()
     async with hermitty.open(settings_for(home)) as runtime:
         terminals = [await runtime.open_terminal(shell="sh", cwd=work) for _ in range(3)]
         root = Path(terminals[0].directory).parent
         assert root.is_dir()
     assert not root.exists()
-    assert children() == set()
+    assert children() == before
 
 
 @pytest.mark.parametrize("login", [True, False])
@@ -332,6 +333,7 @@ async def test_impossible_sizes_are_refused(runtime: Runtime, bash: Terminal, co
 
 @pytest.mark.parametrize("name", ["no-such-shell", "/nowhere/bash", "python3", "/bin/ls", ""])
 async def test_an_unknown_shell_names_what_is_there(runtime: Runtime, name: str) -> None:
+    before = children()
     with pytest.raises(UnknownShell) as caught:
         await runtime.open_terminal(shell=name)
     assert caught.value.name == name
@@ -339,7 +341,7 @@ async def test_an_unknown_shell_names_what_is_there(runtime: Runtime, name: str)
     assert "no-such-shell" not in caught.value.found
     for found in caught.value.found:
         assert found in str(caught.value)
-    assert (runtime.terminals(), children()) == ([], set())
+    assert (runtime.terminals(), children()) == ([], before)
 
 
 async def test_a_shell_can_be_given_by_its_path(runtime: Runtime, work: Path) -> None:
@@ -358,6 +360,7 @@ async def test_without_a_wish_it_is_the_shell_of_the_user(
 
 
 async def test_a_missing_directory_is_an_error_that_names_it(runtime: Runtime, work: Path) -> None:
+    before = children()
     events: list[Event] = []
     runtime.subscribe(events.append)
     (work / "file").touch()
@@ -367,7 +370,7 @@ async def test_a_missing_directory_is_an_error_that_names_it(runtime: Runtime, w
         assert caught.value.path == str(path)
         with pytest.raises(InvalidDirectory, match=problem):
             await runtime.run("touch /never", cwd=path)
-    assert (runtime.terminals(), children(), events) == ([], set(), [])
+    assert (runtime.terminals(), children(), events) == ([], before, [])
 
 
 # Without integration.
