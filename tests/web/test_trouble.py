@@ -33,7 +33,8 @@ async def test_a_wrong_token_is_told_and_the_right_one_can_be_typed(server: Clie
         await person.page.goto(f"{server.url}/?token=wrong")
         await expect(person.page.get_by_text("This token is not known")).to_be_visible(timeout=PATIENCE_MS)
         assert await person.page.evaluate(CONTRAST) >= 7
-        await person.page.keyboard.type(OWN_TOKEN)  # the field has the focus
+        await expect(person.page.locator("#token")).to_be_focused(timeout=PATIENCE_MS)
+        await person.page.keyboard.type(OWN_TOKEN)
         await person.page.keyboard.press("Enter")
         await person.page.locator("body[data-ready]").wait_for()
 
