@@ -91,7 +91,8 @@ class MarkerScanner:
 
     def feed(self, data: bytes) -> list[Piece]:
         """Take the next bytes of the stream and return what became certain."""
-        if not self._held and _INTRODUCER not in data and not data.endswith(b"\x1b"):
+        # One byte is found ten times as fast as two.
+        if not self._held and (b"\x1b" not in data or (_INTRODUCER not in data and not data.endswith(b"\x1b"))):
             start = self._offset
             self._offset += len(data)
             return [Text(start, data)] if data else []
