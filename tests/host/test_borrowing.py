@@ -5,8 +5,11 @@ import hashlib
 import os
 import random
 import resource
+import select
 import signal
+import socket
 import sys
+import time
 from collections.abc import AsyncIterator, Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -138,6 +141,30 @@ async def test_a_new_size_is_there_before_what_is_typed_next(host: HostClient) -
         pty.write(b"size\n")
         await sink.printed(b"size 10 %d\r\n" % cols)
     await so(lambda: pty.borrowing.is_direct)
+
+
+async def test_a_size_that_is_on_its_way_when_the_pty_is_lent_does_not_come_after_the_next_one(
+    host: HostClient,
+) -> None:
+    pty, sink = await opened(host, "stty -echo; echo ready; while read x; do echo $x $(stty size); done")
+    await sink.printed(b"ready")
+    transport = pty._link._transport
+    assert transport is not None
+    pty.write(b"first\n")
+    # The host has lent it, and nobody here has heard of it yet: the event loop does not run meanwhile.
+    with transport.get_extra_info("socket").dup() as listening:
+        deadline = time.monotonic() + PATIENCE_S
+        while not select.select([listening], [], [], PATIENCE_S)[0] or b"Lent" not in listening.recv(
+            4096, socket.MSG_PEEK
+        ):
+            assert time.monotonic() < deadline
+    with asleep(host):
+        pty.resize(Size(cols=50, rows=10))
+        await sink.printed(b"first 25 81\r\n")
+        pty.resize(Size(cols=60, rows=10))
+    await so(lambda: pty.borrowing.is_direct)
+    pty.write(b"now\n")
+    await sink.printed(b"now 10 60\r\n")
 
 
 async def test_forgotten_input_is_forgotten_before_what_is_typed_next(host: HostClient) -> None:

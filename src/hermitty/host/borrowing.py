@@ -66,12 +66,13 @@ class Borrowing:
             self.tell(m.InputLeft(self._handle))
         return written
 
-    def resize(self, size: Size) -> bool:
-        """Change the window size, if that can be done here."""
-        if self._borrowed is None:
-            return False
-        set_size(self._borrowed.master, size)
-        return True
+    def resize(self, size: Size) -> None:
+        """Change the window size, here or through the host: sizes come in their order, and before later input."""
+        if self._borrowed is None or self._settled != self._told:
+            self.tell(m.Resize(self._handle, size.cols, size.rows))
+        else:
+            set_size(self._borrowed.master, size)
+            self._say(m.Resize(self._handle, size.cols, size.rows, is_done=True))
 
     def regulate(self) -> None:
         """Read, or do not, as it is now."""

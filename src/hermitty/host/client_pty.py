@@ -216,8 +216,7 @@ class ClientPty:
         """Change the window size."""
         checked = Size.checked(size.cols, size.rows)
         if not self._is_closed:
-            is_done = self.borrowing.resize(checked)
-            self._link.send(m.Resize(self.handle, checked.cols, checked.rows, is_done))
+            self.borrowing.resize(checked)
 
     def put_file(self, name: str, data: bytes) -> None:
         """Write a file of the private directory, all of it or nothing."""

@@ -169,6 +169,7 @@ class KeptPty:
         self.size = size
         if not is_done:
             self.pty.resize(size)
+            self._settle()
 
     # What is lent.
 
