@@ -53,6 +53,7 @@ async def open_pty(tmp_path: Path) -> AsyncIterator[OpenPtyOf]:
                 env={**clean_environment(tmp_path), **(env or {})},
                 size=size or Size(80, 24),
                 descriptor_limit=None,
+                glance=sink.glance,
                 on_output=sink.on_output,
                 on_exit=sink.on_exit,
             )

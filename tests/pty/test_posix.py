@@ -107,6 +107,16 @@ async def test_a_flood_is_taken_in_turns(open_pty: OpenPtyOf) -> None:
 
 
 @needs_setsid
+async def test_of_each_turn_every_piece_is_shown_before_or_none(open_pty: OpenPtyOf) -> None:
+    opened = open_pty("sh", "-c", "echo start; seq 200000; echo end")
+    await opened.sink.ended()
+    numbers = b"".join(b"%d\r\n" % number for number in range(1, 200_001))
+    assert opened.sink.data == b"start\r\n" + numbers + b"end\r\n"
+    for pieces, data in opened.sink.turns:
+        assert not pieces or b"".join(pieces) == data
+    assert any(len(pieces) > 1 for pieces, _ in opened.sink.turns)
+
+
 async def test_a_daemon_that_keeps_the_terminal_does_not_delay_the_end(open_pty: OpenPtyOf) -> None:
     opened = open_pty("sh", "-c", "setsid sh -c 'trap \"\" HUP TERM; echo pid=$$; while :; do sleep 1; done' & read x")
     [daemon] = pids_in(await opened.sink.printed(b"\n"))

@@ -39,8 +39,15 @@ class Recorder(_Ending):
         super().__init__()
         self.data = b""
         self.after_the_end = b""
+        self._glances: list[bytes] = []
+        self.turns: list[tuple[list[bytes], bytes]] = []  # the pieces that were shown, and what came then
+
+    def glance(self, data: bytes) -> None:
+        self._glances.append(data)
 
     def on_output(self, data: bytes) -> None:
+        self.turns.append((self._glances, data))
+        self._glances = []
         if self.statuses:
             self.after_the_end += data
         self.data += data

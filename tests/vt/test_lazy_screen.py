@@ -12,6 +12,7 @@ from hermitty.model import Size
 from hermitty.vt import lazy_screen
 from hermitty.vt.ghostty import GhosttyScreen
 from hermitty.vt.lazy_screen import LazyScreen, colours_after, most_rows, plain_end
+from hermitty.vt.markers import MarkerScanner
 from hermitty.vt.screen import PLAIN, Palette
 from tests.vt.test_screen import answers_of, state_of
 
@@ -88,6 +89,57 @@ def test_a_flood_in_pieces_of_one_size_shows_the_same(pieces: list[bytes], step:
     lazy, eager = LazyScreen(GhosttyScreen(WIDE)), GhosttyScreen(WIDE)
     for start in range(0, len(data), step):
         assert lazy.feed(data[start : start + step]) == eager.feed(data[start : start + step])
+    agree(lazy, eager)
+    for screen in (lazy, eager):
+        screen.close()
+
+
+@settings(deadline=None, max_examples=150, derandomize=True)
+@given(_PIECES, st.integers(2, 5000), st.integers(1, 16), st.integers(0, 3))
+def test_a_glance_at_each_piece_changes_nothing(pieces: list[bytes], step: int, at_once: int, look_every: int) -> None:
+    """Neither what is shown nor what the scanner finds; a turn of one piece is not shown before."""
+    data = b"".join([*pieces, flood(1500, b"\x1b[32m", b"\r\n"), *pieces])
+    lazy, eager = LazyScreen(GhosttyScreen(WIDE)), GhosttyScreen(WIDE)
+    told, alone = MarkerScanner(), MarkerScanner()
+    for turn, start in enumerate(range(0, len(data), step * at_once)):
+        whole = data[start : start + step * at_once]
+        if len(whole) > step:
+            for at in range(0, len(whole), step):
+                lazy.glance(whole[at : at + step])
+        assert lazy.feed(whole) == eager.feed(whole)
+        assert told.feed(whole, plain=lazy.fed_plain) == alone.feed(whole)
+        if look_every and turn % look_every == 0:
+            agree(lazy, eager)
+    agree(lazy, eager)
+    for screen in (lazy, eager):
+        screen.close()
+
+
+def test_a_flood_that_was_glanced_at_is_not_looked_at_again(monkeypatch: pytest.MonkeyPatch) -> None:
+    looked: list[int] = []
+
+    def plain_end_counted(data: bytes) -> int | None:
+        looked.append(len(data))
+        return plain_end(data)
+
+    monkeypatch.setattr(lazy_screen, "plain_end", plain_end_counted)
+    lazy = LazyScreen(GhosttyScreen(WIDE))
+    lines = flood(100, b"\x1b[31m", b"\x1b[0m\r\n")
+    for _ in range(50):
+        for _ in range(4):
+            lazy.glance(lines)
+        lazy.feed(lines * 4)
+        assert lazy.fed_plain
+    assert sum(looked) == 200 * len(lines)
+    lazy.close()
+
+
+def test_bytes_that_are_not_those_that_were_shown_before_are_drawn() -> None:
+    lazy, eager = LazyScreen(GhosttyScreen(WIDE)), GhosttyScreen(WIDE)
+    lazy.glance(b"plain\r\n" * 10)
+    other = b"\x1b[2;3r\x1b]0;title\x07" + b"more\r\n" * 30
+    assert lazy.feed(other) == eager.feed(other)
+    assert not lazy.fed_plain
     agree(lazy, eager)
     for screen in (lazy, eager):
         screen.close()

@@ -57,6 +57,9 @@ class ServedPty:
 
     # What the PTY does.
 
+    def glance(self, data: bytes) -> None:
+        """Ignore it: it is sent on, and nobody has to know what it is."""
+
     def on_output(self, data: bytes) -> None:
         """Send it on at once if nothing else waits."""
         end = self.pty.log.end

@@ -76,6 +76,9 @@ class Found:
 class _NoSink:
     """Is not interested: the PTY is about to be closed."""
 
+    def glance(self, data: bytes) -> None:
+        """Ignore it."""
+
     def on_output(self, data: bytes) -> None:
         """Ignore it."""
 

@@ -117,6 +117,11 @@ class Terminal:
 
     # What the host tells it.
 
+    def glance(self, data: bytes) -> None:
+        """Look at bytes that come in a moment, while their program goes on."""
+        if self.replay is None:
+            self.screen.glance(data)
+
     def on_output(self, data: bytes) -> None:
         """Take the next bytes of the PTY."""
         if self.replay is not None:
@@ -131,7 +136,7 @@ class Terminal:
         """Show bytes on the screen, understand them, and answer what programs ask."""
         asked_by_program = self.tracker.phase is shell.Phase.RUNNING
         answer = self.screen.feed(data)
-        self.understand(data)
+        self.understand(data, plain=self.screen.fed_plain)
         if not answer:
             return
         if not asked_by_program:
@@ -139,9 +144,9 @@ class Terminal:
         elif self.tracker.phase is shell.Phase.RUNNING and self._answers.add(answer):
             self.spawn(self._answers.deliver())
 
-    def understand(self, data: bytes) -> None:
+    def understand(self, data: bytes, *, plain: bool = False) -> None:
         """Follow the shell through bytes that are on the screen."""
-        for piece in self.scanner.feed(data):
+        for piece in self.scanner.feed(data, plain=plain):
             self.understood = piece.end
             for event in self.tracker.feed(piece):
                 self._apply(event)

@@ -91,6 +91,9 @@ class TtyState:
 class Sink(Protocol):
     """Receives what a PTY does. Called from the event loop; must not block."""
 
+    def glance(self, data: bytes) -> None:
+        """Look at the next piece of what `on_output` will bring in one. Of each turn all pieces are shown, or none."""
+
     def on_output(self, data: bytes) -> None:
         """Take the next bytes."""
 

@@ -82,6 +82,7 @@ class LocalHost:
                 env=spec.env,
                 size=spec.size,
                 descriptor_limit=self._descriptor_limit,
+                glance=sink.glance,
                 on_output=on_output,
                 on_exit=sink.on_exit,
                 sandbox=prepared,

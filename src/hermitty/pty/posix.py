@@ -36,6 +36,8 @@ _KILL_GRACE_S = 2.0
 class PosixPty:
     """Owns the master side. Tells `on_output` and `on_exit`, from the event loop.
 
+    A flood is read in turns of many pieces. `glance` is shown each as soon as it is read: the kernel brings the next
+    ones meanwhile, and a program that prints does not wait, as it does while somebody looks at a whole turn.
     `on_exit_held` is told when the shell has ended, and its last output waits for `resume_reading`.
     """
 
@@ -52,6 +54,7 @@ class PosixPty:
         on_output: Callable[[bytes], None],
         on_exit: Callable[[ExitStatus], None],
         on_exit_held: Callable[[], None] = lambda: None,
+        glance: Callable[[bytes], None] = lambda _: None,
         sandbox: Prepared | None = None,
     ) -> None:
         self._terminal = terminal
@@ -61,6 +64,7 @@ class PosixPty:
         self._on_output = on_output
         self._on_exit = on_exit
         self._on_exit_held = on_exit_held
+        self._glance = glance
         self._loop = asyncio.get_running_loop()
         self._ended = asyncio.Event()
         try:
@@ -304,6 +308,8 @@ class PosixPty:
                 break
             chunks.append(data)
             total += len(data)
+            if total >= _FULL_READ:
+                self._glance(data)
             if len(data) < _FULL_READ:
                 break
         if chunks:

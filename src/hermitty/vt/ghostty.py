@@ -58,6 +58,14 @@ class GhosttyScreen:
         self._terminal.feed(data)
         return self._safe_replies()
 
+    def glance(self, data: bytes) -> None:
+        """Do nothing: what is fed is drawn."""
+
+    @property
+    def fed_plain(self) -> bool:
+        """Return False: nobody looked."""
+        return False
+
     def resize(self, size: Size) -> bytes:
         """Change the size, reflowing the primary screen; return the report that the program asked for."""
         self._terminal.resize(Size.checked(size.cols, size.rows))

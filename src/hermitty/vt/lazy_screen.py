@@ -4,6 +4,9 @@ Most output is plain: characters, line ends and colours. The terminal owes nothi
 flood nobody ever sees more than the end. So plain output is held, and drawn as soon as somebody asks for what it shows,
 or as anything else comes. Of a flood that is longer than what is held, those lines are left out that so many others
 follow that neither the screen nor its history would have them any more; only their last colours matter.
+
+To see what a flood is made of takes longer than anything else here. The kernel passes it on in pieces of 4 KB and holds
+three of them; whoever looks at each (`glance`) before it reads the next does so while the program goes on printing.
 """
 
 import re
@@ -59,36 +62,59 @@ class LazyScreen:
         self._real = screen
         self._held: deque[bytes] = deque()
         self._held_bytes = 0
-        self._cut = b""  # colours that came in part; they go behind what is held
+        self._cut = b""  # the colours that came in part last: what is plain goes on with the rest of them
+        self._glanced = 0  # bytes that were looked at and not fed yet
+        self._plain = False  # whether those are plain
+        self._fed_plain = False
+
+    def glance(self, data: bytes) -> None:
+        """Look at the next piece of what `feed` will take in one."""
+        if not self._glanced:
+            self._plain = bool(self._held) or self._real.is_between_sequences
+        self._glanced += len(data)
+        if self._plain:
+            self._plain = self._goes_on_plainly(data)
 
     def feed(self, data: bytes) -> bytes:
         """Take output of the program; return the bytes the terminal owes it, usually none."""
-        if not (self._held or (len(data) >= _WORTH_HOLDING and self._real.is_between_sequences)):
-            return self._real.feed(data)
-        whole = self._cut + data if self._cut else data
-        end = plain_end(whole)
-        if end is None:
-            self._draw()
-            return self._real.feed(data)
-        self._cut = whole[end:]
-        # A slice of a whole bytes object is that object: the log has it too, and there is no copy.
-        self._held.append(whole[:end])
-        self._held_bytes += end
+        if self._glanced:
+            plain = self._plain and self._glanced == len(data)
+            self._glanced = 0
+        elif self._held or (len(data) >= _WORTH_HOLDING and self._real.is_between_sequences):
+            plain = self._goes_on_plainly(data)
+        else:
+            plain = False
+        self._fed_plain = plain and self._cut != b"\x1b"
+        if not plain:
+            return self._draw().feed(data)
+        self._held.append(data)
+        self._held_bytes += len(data)
         if self._held_bytes > _HELD_BYTES:
             self._leave_out()
             if self._held_bytes > _HELD_BYTES // 2:
                 self._draw()
         return b""
 
+    @property
+    def fed_plain(self) -> bool:
+        """Whether all sequences in what was fed last are colours: then there is no need to look for others."""
+        return self._fed_plain
+
+    def _goes_on_plainly(self, data: bytes) -> bool:
+        whole = self._cut + data if self._cut else data
+        end = plain_end(whole)
+        self._cut = b"" if end is None else whole[end:]
+        return end is not None
+
     def _draw(self) -> GhosttyScreen:
         """Draw what is held; return the screen that shows everything."""
         if self._held:
             if self._held_bytes > _WORTH_LEAVING_OUT:
                 self._leave_out()
-            self._real.feed(b"".join((*self._held, self._cut)))
+            self._real.feed(b"".join(self._held))
             self._held.clear()
             self._held_bytes = 0
-            self._cut = b""
+        self._cut = b""
         return self._real
 
     def _leave_out(self) -> None:

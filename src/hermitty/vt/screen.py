@@ -94,6 +94,15 @@ class Screen(Protocol):
         """Take output of the program; return the bytes the terminal owes it, usually none."""
         ...
 
+    def glance(self, data: bytes) -> None:
+        """Look at the next piece of what `feed` will take in one. All of it is shown like this, or nothing."""
+        ...
+
+    @property
+    def fed_plain(self) -> bool:
+        """Whether all sequences in what was fed last are colours; False also if nobody looked."""
+        ...
+
     def resize(self, size: Size) -> bytes:
         """Change the size, reflowing the primary screen; return the report that the program asked for."""
         ...

@@ -47,6 +47,9 @@ class Consumer:
         self.lost: str | None = None
         self._grown = asyncio.Event()
 
+    def glance(self, data: bytes) -> None:
+        """Ignore it."""
+
     def on_output(self, data: bytes) -> None:
         self._file.write(data)
         self.offset += len(data)
