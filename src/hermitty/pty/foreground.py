@@ -9,8 +9,8 @@ import os
 import platform
 import sys
 import termios
-from pathlib import Path
 
+from hermitty.pty.proc import contents
 from hermitty.pty.processes import HAS_PROC, process_table, read_process
 
 _SYSCALLS: dict[str, tuple[frozenset[int], frozenset[int]]] = {
@@ -91,7 +91,7 @@ def children(pid: int) -> list[int]:
     found: list[int] = []
     try:
         for thread in os.listdir(f"/proc/{pid}/task"):
-            found += map(int, Path(f"/proc/{pid}/task/{thread}/children").read_bytes().split())
+            found += map(int, contents(f"/proc/{pid}/task/{thread}/children").split())
     except OSError:
         pass  # gone, or a kernel without this list: the leader alone is looked at
     return found
@@ -106,10 +106,10 @@ def _system_call(pid: int) -> tuple[int, int] | None:
         return None
     for thread in threads[:_MAX_MEMBERS]:
         try:
-            fields = Path(f"/proc/{pid}/task/{thread}/syscall").read_text().split()
+            fields = contents(f"/proc/{pid}/task/{thread}/syscall").split()
         except OSError:
             continue
-        if fields[0] in ("running", "-1"):
+        if fields[0] in (b"running", b"-1"):
             best = best or (-1, 0)
             continue
         call = (int(fields[0]), int(fields[1], 16))
@@ -142,6 +142,6 @@ def working_directory(pid: int) -> str | None:
 def command_line(pid: int) -> bytes | None:
     """Return a process's arguments, where the system tells them."""
     try:
-        return Path(f"/proc/{pid}/cmdline").read_bytes()
+        return contents(f"/proc/{pid}/cmdline")
     except OSError:
         return None

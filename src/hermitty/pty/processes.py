@@ -17,7 +17,8 @@ import sys
 import time
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
-from pathlib import Path
+
+from hermitty.pty.proc import contents
 
 OWNER_VARIABLE = "HERMITTY_OWNER"
 
@@ -25,8 +26,7 @@ OWNER_VARIABLE = "HERMITTY_OWNER"
 _BRAND_LINE = re.compile(rb"^Max file locks +(\d+) +(\d+) ", re.MULTILINE)
 _BRAND_OF_NAME_BITS = 31
 
-_PROC = Path("/proc")
-HAS_PROC = sys.platform == "linux" and _PROC.joinpath("self/stat").exists()
+HAS_PROC = sys.platform == "linux" and os.path.exists("/proc/self/stat")
 _TICKS_PER_SECOND = os.sysconf("SC_CLK_TCK") if hasattr(os, "sysconf") else 100
 
 
@@ -57,7 +57,7 @@ def ticks_now() -> int:
 def read_process(pid: int) -> ProcessInfo | None:
     """Read one process from /proc, or None when it is gone."""
     try:
-        stat = _PROC.joinpath(str(pid), "stat").read_bytes()
+        stat = contents(f"/proc/{pid}/stat")
     except OSError:
         return None
     # The name is in brackets and may contain anything, brackets too.
@@ -92,7 +92,7 @@ class ProcessTable(dict[int, ProcessInfo]):
 def process_table() -> ProcessTable:
     """Return all processes by id."""
     if HAS_PROC:
-        found = (read_process(int(entry)) for entry in os.listdir(_PROC) if entry.isdigit())
+        found = (read_process(int(entry)) for entry in os.listdir("/proc") if entry.isdigit())
         return ProcessTable(process for process in found if process is not None)
     return ProcessTable(_table_from_ps())
 
@@ -192,7 +192,7 @@ def _brand(pid: int) -> int | None:
     if not HAS_PROC:
         return None
     try:
-        limits = _PROC.joinpath(str(pid), "limits").read_bytes()
+        limits = contents(f"/proc/{pid}/limits")
     except OSError:
         return None
     found = _BRAND_LINE.search(limits)
@@ -203,7 +203,7 @@ def _owner(pid: int) -> bytes | None:
     if not HAS_PROC:
         return None
     try:
-        environ = b"\0" + _PROC.joinpath(str(pid), "environ").read_bytes()
+        environ = b"\0" + contents(f"/proc/{pid}/environ")
     except OSError:
         return None
     _, found, rest = environ.partition(f"\0{OWNER_VARIABLE}=".encode())

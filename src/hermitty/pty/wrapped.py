@@ -9,11 +9,11 @@ import contextlib
 import fcntl
 import os
 import struct
-from pathlib import Path
 
 from hermitty.model import ExitStatus
 from hermitty.pty.exits import exit_status
 from hermitty.pty.foreground import children
+from hermitty.pty.proc import contents
 
 # PIDFD_GET_INFO: mask, control group, eleven ids, exit code. The fourth bit of the mask asks for the last.
 _INFO = struct.Struct("QQ11Ii")
@@ -68,7 +68,7 @@ class Wrapped:
 def _number_inside(pid: int) -> int | None:
     """Return a process's id in the innermost namespace that it is in."""
     try:
-        status = Path(f"/proc/{pid}/status").read_bytes()
+        status = contents(f"/proc/{pid}/status")
     except OSError:
         return None
     for line in status.splitlines():

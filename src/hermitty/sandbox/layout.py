@@ -108,7 +108,8 @@ def layout(order: Confinement, facts: Facts, *, cwd: str, directory: str) -> Lay
     openings = [path for path in apart if any(within(path, secret) for secret in secrets)]
     mounts += [Mount("ro", path) for path in apart if path not in openings]
     opened = [secret for secret in outside if any(within(path, secret) for path in openings)]
-    mounts += [_hide(path, facts) for path in outside if path not in opened and _is_there(path, mounts, order.mode)]
+    seen = [path for path in outside if path not in opened and _is_there(path, mounts, order.mode)]
+    mounts += dict.fromkeys(_hide(path, facts, home) for path in seen)
     mounts += [Mount("tmpfs", path) for path in opened if path not in openings]
     mounts += [Mount("ro", path) for path in openings]
     mounts += [Mount("seal", path) for path in opened if path not in openings]
@@ -237,8 +238,14 @@ def _seal(path: str, facts: Facts) -> Mount:
     return Mount("made" if posixpath.basename(path) == "config" else "empty", path)
 
 
-def _hide(path: str, facts: Facts) -> Mount:
-    return Mount("empty" if facts.is_directory(path) else "null", path)
+def _hide(path: str, facts: Facts, home: str | None = None) -> Mount:
+    if facts.is_directory(path):
+        return Mount("empty", path)
+    around, _, name = path.rpartition("/")
+    if home is not None and within(around, home) and around != home and facts.names(around) == [name]:
+        # The only file of a directory such as ~/.config/pip. To mount an empty directory takes a quarter of the time.
+        return Mount("empty", around)
+    return Mount("null", path)
 
 
 def _shown(path: str, system: list[str], facts: Facts) -> Mount:
