@@ -314,12 +314,16 @@ async def test_sockets_of_others_cannot_be_reached(
 async def test_secrets_cannot_be_read(
     confined: OpenConfined, runtime: Runtime, kit: Path, work: Path, home: Path, mode: str
 ) -> None:
-    paths = [home / ".ssh" / "id_ed25519", home / ".netrc", Path("/etc/shadow"), Path("/proc/1/environ")]
+    alone, beside_others = home / ".config" / "pip" / "pip.conf", home / ".cargo" / "credentials.toml"
+    for path in (alone, beside_others, beside_others.with_name("config.toml")):
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text("SECRET")
+    paths = [home / ".ssh" / "id_ed25519", home / ".netrc", Path("/etc/shadow"), alone, beside_others]
     open_terminal = await runtime.open_terminal(cwd=work, shell="bash")
     assert await attempts(open_terminal, kit, ["read", str(paths[0])]) == ["done SECRET-KEY"]
 
     terminal = await confined(mode)
-    found = await attempts(terminal, kit, *(["read", str(path)] for path in paths[:3]))
+    found = await attempts(terminal, kit, *(["read", str(path)] for path in paths))
     through = await attempts(terminal, kit, ["read", f"/proc/self/root{paths[0]}"], ["read", f"/proc/1/root{paths[0]}"])
 
     assert not [outcome for outcome in (*found, *through) if outcome.startswith("done")]

@@ -88,6 +88,16 @@ def test_a_workspace() -> None:
     )
 
 
+def test_of_the_only_file_in_a_directory_of_the_home_the_directory_is_hidden() -> None:
+    alone = {**DISK, f"{HOME}/.config": True, f"{HOME}/.config/pip": True, f"{HOME}/.config/pip/pip.conf": False}
+    assert Mount("empty", f"{HOME}/.config/pip") in made(alone).mounts
+    assert Mount("null", f"{HOME}/.config/pip/pip.conf") not in made(alone).mounts
+    with_another = {**alone, f"{HOME}/.config/pip/constraints.txt": False}
+    assert Mount("null", f"{HOME}/.config/pip/pip.conf") in made(with_another).mounts
+    nothing_else = {HOME: True, "/": True, f"{HOME}/.netrc": False, "/work": True, "/private": True}
+    assert Mount("null", f"{HOME}/.netrc") in made(nothing_else, cwd="/work", workspace="/work").mounts
+
+
 def test_a_strict_one_shows_the_system_and_what_is_listed() -> None:
     found = made(mode=Mode.STRICT, read=("/data",))
     assert found.mounts == (

@@ -154,9 +154,7 @@ def disk_facts(home: str) -> Facts:
         return os.path.isdir(path) if mode is None or stat.S_ISLNK(mode) else stat.S_ISDIR(mode)
 
     def names(path: str) -> list[str] | None:
-        with contextlib.suppress(OSError):
-            return os.listdir(path)
-        return None
+        return _names_in_proc(path) if path.startswith("/proc/") else _names(path)
 
     def entries(path: str) -> list[tuple[str, bool]]:
         with contextlib.suppress(OSError), os.scandir(path) as found:
@@ -172,6 +170,16 @@ def disk_facts(home: str) -> Facts:
         is_readable=lambda path: os.access(path, os.R_OK),
         is_root=os.getuid() == 0,
     )
+
+
+def _names(path: str) -> list[str] | None:
+    with contextlib.suppress(OSError):
+        return os.listdir(path)
+    return None
+
+
+# Which settings a kernel has stays as it is.
+_names_in_proc = cache(_names)
 
 
 def _followed(path: str) -> str | None:
