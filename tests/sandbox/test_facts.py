@@ -1,6 +1,8 @@
 """What is found out about the disk: every path is followed as the system follows it."""
 
+import contextlib
 import os
+import socket
 from pathlib import Path
 
 import pytest
@@ -57,3 +59,15 @@ def test_names_in_the_kernel_are_looked_at_once_and_others_each_time(tree: Path)
     assert facts.names(str(tree / "nothing")) is None
     assert "kernel" in (facts.names("/proc/sys") or [])
     assert facts.names("/proc/nothing") is None
+
+
+def test_only_what_can_be_read_has_to_be_hidden(tree: Path) -> None:
+    facts = disk_facts(str(tree))
+    (tree / "filled").write_text("x")
+    with contextlib.closing(socket.socket(socket.AF_UNIX)) as server:
+        server.bind(f"{tree}/socket")
+        found = {
+            name: facts.has_to_read(f"{tree}/{name}") for name in ("filled", "elsewhere/deep/file", "home", "socket")
+        }
+    assert found == {"filled": True, "elsewhere/deep/file": False, "home": True, "socket": True}
+    assert not facts.has_to_read(f"{tree}/nothing")

@@ -8,7 +8,7 @@ import posixpath
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from functools import cache
-from typing import Literal
+from typing import Literal, NamedTuple
 
 from hermitty.errors import SandboxRefused
 from hermitty.sandbox import hidden
@@ -20,8 +20,7 @@ from hermitty.sandbox.spec import Confinement, Mode
 How = Literal["ro", "rw", "tmpfs", "empty", "null", "made", "seal", "link", "dev", "proc"]
 
 
-@dataclass(frozen=True, slots=True)
-class Mount:
+class Mount(NamedTuple):
     """One step. `target` is where a link leads."""
 
     how: How
@@ -34,7 +33,7 @@ class Facts:
     """What must be known of the machine. `real` gives the real path of what exists, `names` what is in a directory.
 
     `names` is None where that cannot be told. `entries` are those that are no links, each with whether it is a
-    directory. `is_readable` tells whether this user can read something: what he cannot, needs no hiding.
+    directory. `has_to_read` tells whether there is something that this user can read: nothing else needs hiding.
     """
 
     home: str
@@ -42,7 +41,7 @@ class Facts:
     is_directory: Callable[[str], bool]
     names: Callable[[str], list[str] | None]
     entries: Callable[[str], list[tuple[str, bool]]]
-    is_readable: Callable[[str], bool] = lambda path: True
+    has_to_read: Callable[[str], bool] = lambda path: True
     is_root: bool = False
 
 
@@ -192,7 +191,7 @@ def _secrets(order: Confinement, facts: Facts, home: str) -> list[str]:
     there = None if names is None else {name.casefold() for name in names}
     of_home = (path for first, path in _secrets_of(facts.home) if there is None or first in there)
     # The home directory of root is hidden from others; from root himself, its secrets are.
-    of_system = (path for path in hidden.SECRETS_OF_SYSTEM if not within(home, path) and facts.is_readable(path))
+    of_system = (path for path in hidden.SECRETS_OF_SYSTEM if not within(home, path) and facts.has_to_read(path))
     asked = _existing(_expanded((*order.read_deny, *order.hide), facts), facts)
     if wide := next((path for path in asked if within(home, path)), None):
         raise SandboxRefused(f"{wide!r} holds the home directory, and cannot be hidden; name what is in it")

@@ -167,9 +167,20 @@ def disk_facts(home: str) -> Facts:
         is_directory=is_directory,
         names=names,
         entries=entries,
-        is_readable=lambda path: os.access(path, os.R_OK),
+        has_to_read=_has_to_read,
         is_root=os.getuid() == 0,
     )
+
+
+def _has_to_read(path: str) -> bool:
+    """Tell whether this user can read it, and it is no empty file. Directories fill, and sockets have no size."""
+    try:
+        if not os.access(path, os.R_OK):
+            return False
+        found = os.stat(path)
+    except OSError:
+        return False  # gone meanwhile
+    return found.st_size > 0 or not stat.S_ISREG(found.st_mode)
 
 
 def _names(path: str) -> list[str] | None:
