@@ -5,6 +5,8 @@ from collections import deque
 from hermitty.host.base import Log
 
 _BUDGET_BYTES = 16 * 1024 * 1024
+# What a log takes beside its bytes: with thousands of short ones, that is most of it.
+OVERHEAD_BYTES = 1536
 
 
 class ClosedLogs:
@@ -18,8 +20,12 @@ class ClosedLogs:
     def add(self, log: Log) -> None:
         """Take the log of a terminal that was just closed: nothing is added to it any more."""
         self._logs.append(log)
-        self._bytes += log.end - log.start
+        self._bytes += _cost(log)
         while self._bytes > self._budget_bytes:
             oldest = self._logs.popleft()
-            self._bytes -= oldest.end - oldest.start
+            self._bytes -= _cost(oldest)
             oldest.forget()
+
+
+def _cost(log: Log) -> int:
+    return OVERHEAD_BYTES + log.end - log.start

@@ -44,9 +44,21 @@ class Track:
     """One terminal."""
 
     context: ContextBuffer
-    commands: deque[Command] = field(default_factory=lambda: deque(maxlen=_COMMANDS))
+    commands: deque[Command] = field(default_factory=deque)
     heat: Heat | None = None
-    told: dict[str, dict[CommandId, _Position]] = field(default_factory=dict)
+    told: dict[str, dict[CommandId, _Position]] = field(default_factory=dict)  # of `commands` only
+
+    def add(self, command: Command) -> None:
+        """Remember a command, and forget the oldest one if there are too many."""
+        if len(self.commands) == _COMMANDS:
+            oldest = self.commands.popleft()
+            for positions in self.told.values():
+                positions.pop(oldest.id, None)
+        self.commands.append(command)
+
+    def position(self, reader: str, command: Command) -> _Position:
+        """Return how far a reader was told of a command."""
+        return self.told.setdefault(reader, {}).setdefault(command.id, _Position())
 
 
 class Tracks:
@@ -70,7 +82,7 @@ class Tracks:
     def began(self, terminal: Terminal, command: Command) -> None:
         """Note a command."""
         track = self.of(terminal.id)
-        track.commands.append(command)
+        track.add(command)
         hot = self._settings().session
         now = time.monotonic()
         track.heat = Heat(command.line or "", now=now, plain_s=hot.hot_s, compiling_s=hot.hot_compiler_s)
@@ -95,9 +107,10 @@ class Tracks:
 
     def tell(self, reader: str, command: Command, terminal_id: TerminalId) -> None:
         """Note that a reader was given the result of a command as it stands."""
-        if terminal_id not in self._tracks:
-            return  # the terminal ended with the command, and nothing more will be told of it
-        position = self._position(reader, command, terminal_id)
+        track = self._tracks.get(terminal_id)
+        if track is None or command not in track.commands:
+            return  # the terminal ended with the command, or many came after it: nothing more will be told of it
+        position = track.position(reader, command)
         position.is_over = not command.is_running
         if command.output_to is not None:
             last = command.output(max(0, command.output_to - _TAIL_BYTES)).data
@@ -113,12 +126,8 @@ class Tracks:
         """Return what a reader was not told yet, in order; from now on it was."""
         found = []
         track = self.of(terminal_id)
-        known = {command.id for command in track.commands}
-        told = track.told.setdefault(reader, {})
-        for old in [each for each in told if each not in known]:
-            del told[old]
         for command in track.commands:
-            news = self._news_of(command, self._position(reader, command, terminal_id))
+            news = self._news_of(command, track.position(reader, command))
             if news is not None:
                 found.append(news)
         return found
@@ -139,6 +148,3 @@ class Tracks:
         if not (end or piece.missed or is_over):
             return None
         return News(command, plain_text(piece.data[:end]), piece.missed, is_over)
-
-    def _position(self, reader: str, command: Command, terminal_id: TerminalId) -> _Position:
-        return self.of(terminal_id).told.setdefault(reader, {}).setdefault(command.id, _Position())
