@@ -1,6 +1,8 @@
 """Whoever waits for a flag is told that it came, or after its own time that it did not, with one timer for all."""
 
 import asyncio
+import subprocess
+import sys
 
 import pytest
 
@@ -57,3 +59,25 @@ async def test_a_wait_that_is_cancelled_leaves_the_others_alone() -> None:
     with pytest.raises(asyncio.CancelledError):
         await cancelled
     assert not await asyncio.wait_for(other, PATIENCE_S)
+
+
+_NEARLY_OVER = """
+import asyncio, sys
+from hermitty.engine.flag import Alarm, Flag
+
+async def main():
+    alarm = Alarm()
+    for within_s in (0, 0.0001, 0.0004, 0.0006):
+        waits = [Flag(alarm).wait(each) for each in (within_s, 0.001, within_s, 0)]
+        assert await asyncio.gather(*waits) == [False] * 4
+
+with asyncio.Runner(loop_factory=__import__(sys.argv[1]).new_event_loop) as runner:
+    runner.run(main())
+"""
+
+
+@pytest.mark.parametrize("make", ["asyncio", "uvloop"])
+def test_waits_that_are_nearly_over_are_joined_by_others(make: str) -> None:
+    """Servers run on uvloop, whose handles of such timers are others. It leaves descriptors in its process."""
+    pytest.importorskip(make)
+    subprocess.run([sys.executable, "-c", _NEARLY_OVER, make], check=True, timeout=PATIENCE_S)

@@ -6,17 +6,18 @@ import asyncio
 class Alarm:
     """Ends waits that have taken too long, with one timer for all: most are over long before, and cost none."""
 
-    __slots__ = ("_timer", "_waiters")
+    __slots__ = ("_rings_at", "_timer", "_waiters")
 
     def __init__(self) -> None:
         self._waiters: dict[asyncio.Future[bool], float] = {}  # until when they wait, by the clock of the event loop
         self._timer: asyncio.TimerHandle | None = None
+        self._rings_at = 0.0  # kept here: for times that are nearly there, uvloop's handles do not know it
 
     def set(self, waiter: asyncio.Future[bool], within_s: float) -> None:
         """Tell a waiter after some time that nothing came."""
         loop = asyncio.get_running_loop()
         self._waiters[waiter] = when = loop.time() + within_s
-        if self._timer is None or when < self._timer.when():
+        if self._timer is None or when < self._rings_at:
             self._ring_at(when)
 
     def forget(self, waiter: asyncio.Future[bool]) -> None:
@@ -26,6 +27,7 @@ class Alarm:
     def _ring_at(self, when: float) -> None:
         if self._timer is not None:
             self._timer.cancel()
+        self._rings_at = when
         self._timer = asyncio.get_running_loop().call_at(when, self._ring, when)
 
     def _ring(self, at: float) -> None:
