@@ -289,6 +289,8 @@ class Soak:
         assert status is not None
         code = await self.server.stop()
         self.ledger.expect("the server's exit code", 0, code)
+        for failure in self.server.failures():
+            self.ledger.problem("server_errors", failure)
         await self.server.stop_host()
         token = status.welcome.token
         deadline = time.monotonic() + _QUIET_S

@@ -3,6 +3,7 @@
 import asyncio
 import os
 import random
+import re
 import secrets
 import signal
 import socket
@@ -144,6 +145,14 @@ class Server:
             return self._log.read_text(errors="replace")[-_LOG_CHARACTERS:]
         except FileNotFoundError:
             return ""
+
+    def failures(self) -> list[str]:
+        """Return what the server said of exceptions that nobody expected: a task that dies is told nowhere else."""
+        try:
+            text = self._log.read_text(errors="replace")
+        except FileNotFoundError:
+            return []
+        return [text[at.start() : at.start() + _LOG_CHARACTERS] for at in re.finditer("Traceback", text)]
 
     async def _end(self, number: signal.Signals) -> int | None:
         assert self._process is not None
