@@ -118,6 +118,27 @@ async def test_input_arrives_once_whatever_breaks(stage: Stage, proxy: Proxy) ->
     assert pty.writes == 10_000
 
 
+async def test_a_connection_that_breaks_while_it_comes_back_kills_nothing(stage: Stage, proxy: Proxy) -> None:
+    remote = await stage.connected()
+    pty, sink = await opened(remote, "echo ready; read x; exit 3")
+    await sink.printed(b"ready")
+    for turns in range(0, 40, 2):
+        proxy.cut()
+        await in_state(remote, NodeState.UNREACHABLE)
+        proxy.accepted = 0
+        proxy.mend()
+        await so(lambda: proxy.accepted > 0)
+        # A greeting, a lease, the host's welcome, the terminals: one of them is under way.
+        for _ in range(turns):
+            await asyncio.sleep(0)
+        proxy.cut()
+        proxy.mend()
+        await in_state(remote, NodeState.LIVE)
+
+    pty.write(b"\r")
+    assert await sink.ended() == ExitStatus(code=3)
+
+
 async def test_what_is_said_while_a_node_is_out_of_reach_is_said_later_in_order(stage: Stage, proxy: Proxy) -> None:
     remote = await stage.connected()
     pty, sink = await opened(

@@ -20,6 +20,7 @@ from hermitty.errors import (
     InvalidSize,
     TerminalNotFound,
 )
+from hermitty.host import starter
 from hermitty.host.base import FoundPty, Host, HostedPty, TtyState
 from hermitty.host.client import HostClient
 from hermitty.host.control import host_status, stop_host
@@ -470,6 +471,66 @@ async def test_a_request_under_way_fails_when_the_host_is_killed(host: HostClien
     with pytest.raises(HostUnavailable):
         await finding
     assert len(sink.lost) == 1
+
+
+async def test_whoever_gives_up_while_he_connects_kills_nothing(
+    host: HostClient, state: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A gateway whose connection breaks again as soon as it is back, say."""
+    pty, sink = await opened(host, "echo ready; read x; exit 3")
+    await sink.printed(b"ready")
+    await host.leave()
+    is_welcome = asyncio.Event()
+
+    async def never(address: str) -> None:
+        is_welcome.set()
+        await asyncio.Event().wait()
+
+    with monkeypatch.context() as patch:
+        patch.setattr(starter, "open_inbox", never)
+        connecting = asyncio.create_task(connect(state))
+        await is_welcome.wait()
+        connecting.cancel()
+        await asyncio.wait([connecting])
+
+    again = await taken_over(state)
+    assert is_alive(pty.pid)
+    await end_by_a_line(again)
+
+
+async def test_a_host_that_ends_a_connection_keeps_its_terminals(host: HostClient, state: Path) -> None:
+    """He who was cut off has lost them; but a host that lives has not."""
+    pty, sink = await opened(host, "echo ready; read x; exit 3")
+    await sink.printed(b"ready")
+
+    host.link.send(m.Hello(m.VERSION, "", "user", 0, ""))  # nobody greets twice
+
+    await sink.until(lambda: bool(sink.lost))
+    assert sink.lost == [f"its host (pid {host.pid}) is gone"]
+    await host.leave()
+    assert is_alive(host.pid)
+    assert is_alive(pty.pid)
+    await end_by_a_line(await taken_over(state))
+
+
+async def taken_over(state: Path) -> tuple[HostClient, HostedPty, Recorder]:
+    """A new user, who has the terminal of the one before."""
+
+    async def is_free() -> bool:
+        running = await asyncio.to_thread(host_status, state)
+        return running is not None and running.report.user_pid is None
+
+    await so(is_free)
+    client = await connect(state, start=False)
+    sink = Recorder()
+    return client, await client.take_over(TerminalId("t_1"), sink, since=0), sink
+
+
+async def end_by_a_line(user: tuple[HostClient, HostedPty, Recorder]) -> None:
+    client, pty, sink = user
+    pty.write(b"\r")
+    assert await sink.ended() == ExitStatus(code=3)
+    await client.aclose()
 
 
 async def test_piped_processes_of_a_killed_user_are_ended(host: HostClient, state: Path, start_user: StartUser) -> None:

@@ -16,13 +16,17 @@ from hermitty.host.base import FoundPty, Host, PipeSpec, ProcessSink, PtySpec, S
 from hermitty.host.client_pty import ClientPty
 from hermitty.host.link import Link
 from hermitty.host.local import LocalHost, LocalProcess
+from hermitty.host.place import peer_process
 from hermitty.host.private_files import private_path, read_private, write_private
 from hermitty.host.translation import found_pty
 from hermitty.model import ExitStatus, TerminalId
+from hermitty.pty.processes import ProcessInfo, read_process
 from hermitty.sandbox.spec import SHELL_DIRECTORY
 from hermitty.wire.hostlink import messages as m
 
 if TYPE_CHECKING:
+    import socket
+
     from hermitty.host.descriptors import Inbox
 
 T = TypeVar("T")
@@ -37,9 +41,16 @@ class HostClient:
         self._why_gone: str | None = None
         self._is_leaving = False
         self._clean_up: asyncio.Task[None] | None = None
+        self._process: ProcessInfo | None = None  # the host's
         self.link = Link(self._told, self._lost)
         self.welcome: m.Welcome
         self.inbox: Inbox | None = None
+
+    async def greet(self, connection: "socket.socket") -> None:
+        """Become the user. Raises what `Link.greet` does."""
+        host = peer_process(connection)
+        self.welcome = await self.link.greet(connection, self._local.token)
+        self._process = None if host is None else read_process(host)
 
     @property
     def pid(self) -> int:
@@ -154,13 +165,22 @@ class HostClient:
             pty.abandon()
         self._ptys.clear()
         if self.link.is_up:
-            with contextlib.suppress(HostUnavailable):
-                await self.link.ask(m.Goodbye, m.Done, lambda _: None)
-            self.link.close()
+            try:
+                with contextlib.suppress(HostUnavailable):
+                    await self.link.ask(m.Goodbye, m.Done, lambda _: None)
+            finally:
+                self.link.close()
             await self.link.gone.wait()
         await self._local.aclose()
         if self._clean_up is not None:
             await self._clean_up
+
+    async def give_up(self) -> None:
+        """Leave a host that nothing was asked of yet, without waiting for it."""
+        self._is_leaving = True
+        self.link.send(m.Goodbye(0))
+        self.link.close()
+        await self._local.aclose()
 
     async def aclose(self) -> None:
         """Close every PTY that is used here, and leave."""
@@ -246,7 +266,7 @@ class HostClient:
 
     async def _end_orphans(self) -> None:
         """End what the host left behind: its shells hang up with it, but not what they started and let go."""
-        await orphans.end_marked(self.welcome.token)
+        await orphans.end_left_by(self._process, self.welcome.token)
         directories.remove_abandoned()
 
 

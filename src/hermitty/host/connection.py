@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Protocol
 from hermitty.errors import HermittyError
 from hermitty.host.descriptors import send_descriptors
 from hermitty.host.place import is_same_user, peer_process
+from hermitty.pty.processes import ProcessInfo, read_process
 from hermitty.wire.hostlink import messages as m
 from hermitty.wire.hostlink.frames import Decoder, encode
 
@@ -53,6 +54,7 @@ class Connection(asyncio.Protocol):
         self._courier: socket.socket | None = None
         self.hello: m.Hello | None = None
         self.peer: int | None = None  # the process at the other end, as the kernel says
+        self.process: ProcessInfo | None = None  # the same, not to be taken for a later one; of users only
         self.since = time.time()
         self.said_goodbye = False
         self.gone = asyncio.Event()
@@ -166,6 +168,8 @@ class Connection(asyncio.Protocol):
         answer = self._keeper.welcome(self, hello)
         if isinstance(answer, m.Welcome):
             self.hello = hello
+            if hello.role == "user" and self.peer is not None:
+                self.process = read_process(self.peer)
         self.send(answer)
         if isinstance(answer, m.Refused):
             self.close()

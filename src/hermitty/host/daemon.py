@@ -171,7 +171,7 @@ class Daemon:
         self._unopened.clear()
         if not connection.said_goodbye and connection.hello is not None:
             self._log(f"the user (process {connection.hello.pid}) is gone without a goodbye")
-            self._run(orphans.end_marked(connection.hello.token))
+            self._run(orphans.end_left_by(connection.process, connection.hello.token))
         self._wait_for_users(self._options.grace_s)
         self._look_idle()
 

@@ -2,7 +2,7 @@
 
 Every process that a host starts carries the host's token in its environment, as the first part of a mark, and in its
 brand. When the host was killed, its programs are found by that: also those that left their session and lost their
-parent.
+parent. That a connection has ended says nothing of him who was at its other end: his process must be gone.
 """
 
 import asyncio
@@ -12,11 +12,14 @@ import signal
 import time
 
 from hermitty.pty import processes
+from hermitty.pty.processes import ProcessInfo
 
 _TOKEN = re.compile(r"[0-9a-f]{16}\Z")
 # A killed process takes a moment to leave, and one that forks is looked for again.
 _PATIENCE_S = 2.0
 _LOOK_S = 0.005
+# Whoever is killed loses his connections a moment before he is gone.
+_LEAVING_S = 2.0
 
 
 def is_token(text: str) -> bool:
@@ -44,6 +47,23 @@ def kill_marked(token: str) -> int:
     # Whoever cleans up may have been started from such a terminal himself.
     found.discard(os.getpid())
     return processes.send(table, found, signal.SIGKILL)
+
+
+async def end_left_by(owner: ProcessInfo | None, token: str) -> None:
+    """Kill what somebody left behind who has just lost his connections. If he goes on without them, it is his."""
+    if owner is not None and await _is_gone(owner):
+        await end_marked(token)
+
+
+async def _is_gone(process: ProcessInfo) -> bool:
+    deadline = time.monotonic() + _LEAVING_S
+    while (now := processes.read_process(process.pid)) is not None:
+        if now.started != process.started or now.is_zombie:
+            return True
+        if time.monotonic() > deadline:
+            return False
+        await asyncio.sleep(_LOOK_S)
+    return True
 
 
 async def end_marked(token: str) -> None:

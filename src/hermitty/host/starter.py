@@ -64,14 +64,12 @@ async def _try(place: HostPlace) -> HostClient | None:
     except OSError:
         connection.close()
         return None
-    local = LocalHost()
-    client = HostClient(local)
+    client = HostClient(LocalHost())
     try:
-        client.welcome = await client.link.greet(connection, local.token)
+        await client.greet(connection)
         client.inbox = await open_inbox(address)
     except BaseException as exc:
-        client.link.close()
-        await local.aclose()
+        await client.give_up()
         if isinstance(exc, ConnectionError):
             return None
         raise
