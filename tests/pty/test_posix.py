@@ -165,6 +165,29 @@ async def test_closing_ends_everything(open_pty: OpenPtyOf, tmp_path: Path, left
     assert opened.sink.statuses == [ExitStatus(signal=signal.SIGKILL)]
 
 
+SLOW_TO_TIDY = """
+import os, select, signal
+signal.pthread_sigmask(signal.SIG_BLOCK, [signal.SIGHUP])
+shell = os.pidfd_open(os.getppid())
+print("ready", flush=True)
+signal.sigwait([signal.SIGHUP])
+select.select([shell], [], [])  # until the shell has left
+with open("tidy", "w") as file:
+    file.write("gone")
+"""
+
+
+@pytest.mark.skipif(not hasattr(os, "pidfd_open"), reason="the program waits for somebody else's child")
+async def test_programs_may_tidy_up_when_their_terminal_is_closed(open_pty: OpenPtyOf, tmp_path: Path) -> None:
+    """The shell leaves at once; git would leave the lock of its index behind if it were killed with it."""
+    opened = open_pty("sh", "-c", f"{shlex.quote(sys.executable)} -c {shlex.quote(SLOW_TO_TIDY)} & read x")
+    await opened.sink.printed(b"ready")
+
+    await opened.pty.close()
+
+    assert (tmp_path / "tidy").read_text() == "gone"
+
+
 async def test_closing_twice_at_the_same_time_and_again_later(open_pty: OpenPtyOf) -> None:
     opened = open_pty("sh", "-c", "trap '' HUP; echo ready; while :; do sleep 1; done")
     await opened.sink.printed(b"ready")

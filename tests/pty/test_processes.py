@@ -15,6 +15,7 @@ from hermitty.pty.processes import (
     ProcessInfo,
     ProcessTable,
     belongs_to,
+    ignores,
     process_table,
     read_process,
     send,
@@ -165,3 +166,15 @@ def test_ps_tells_the_same_as_proc(sleeper: int) -> None:
 
     assert (table[sleeper].parent, table[sleeper].group, table[sleeper].state) == (proc.parent, proc.group, "S")
     assert belongs_to(table, os.getpid(), "nobody", root_ended=False) >= {sleeper}
+
+
+def test_who_ignores_a_signal_is_known() -> None:
+    with subprocess.Popen(
+        ["sh", "-c", "trap '' HUP; echo; read x"], stdin=subprocess.PIPE, stdout=subprocess.PIPE
+    ) as child:
+        assert child.stdout is not None
+        child.stdout.readline()
+        assert ignores(child.pid, signal.SIGHUP)
+        assert not ignores(child.pid, signal.SIGTERM)
+        child.communicate(b"\n")
+    assert not ignores(child.pid, signal.SIGHUP)  # nobody does

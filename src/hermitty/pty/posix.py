@@ -31,6 +31,8 @@ _LAST_TURNS = 16
 # How long the shell and its children may take to leave after SIGHUP, and to be gone after SIGKILL.
 _HANGUP_GRACE_S = 0.5
 _KILL_GRACE_S = 2.0
+# Nothing tells when somebody else's child is gone.
+_LOOK_S = 0.002
 
 
 class PosixPty:
@@ -251,10 +253,15 @@ class PosixPty:
             mine.add(self.pid)
             # An interactive bash ignores SIGTERM, but SIGHUP tells it that its terminal is gone, and it exits. What is
             # around it in a sandbox would die of it, and everything inside at once.
-            processes.send(table, mine - self._around(), signal.SIGHUP)
+            hung_up = mine - self._around()
+            tidying = {pid: table[pid] for pid in hung_up if pid in table and not processes.ignores(pid, signal.SIGHUP)}
+            processes.send(table, hung_up, signal.SIGHUP)
             with contextlib.suppress(TimeoutError):
                 async with asyncio.timeout(_HANGUP_GRACE_S):
                     await self._ended.wait()
+                    # Programs that heard it may still remove their lock files, say.
+                    while processes.send(tidying, tidying, 0):
+                        await asyncio.sleep(_LOOK_S)
         if mine:
             await self._kill({pid: table[pid] for pid in mine if pid in table})
         if self._group is not None:
@@ -288,8 +295,8 @@ class PosixPty:
             alive = processes.send(known, known, signal.SIGKILL)
             if (alive == 0 and self._ended.is_set()) or self._loop.time() > deadline:
                 return
-            # Nothing tells when somebody else's child is gone; a killed process takes a moment to leave.
-            await asyncio.sleep(0.002)
+            # A killed process takes a moment to leave.
+            await asyncio.sleep(_LOOK_S)
 
     def _readable(self) -> None:
         chunks: list[bytes] = []
@@ -367,7 +374,7 @@ async def end_group(group: Group, deadline: float) -> None:
         group.kill()
         if asyncio.get_running_loop().time() > deadline:
             return
-        await asyncio.sleep(0.002)  # nothing tells when the last one has left
+        await asyncio.sleep(_LOOK_S)  # nothing tells when the last one has left
 
 
 def _is_readable(descriptor: int) -> bool:

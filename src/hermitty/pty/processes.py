@@ -22,6 +22,8 @@ from hermitty.pty.proc import contents
 
 OWNER_VARIABLE = "HERMITTY_OWNER"
 
+# The line of /proc/PID/status: a bit for each signal.
+_IGNORED_LINE = re.compile(rb"^SigIgn:\s*([0-9a-f]+)", re.MULTILINE)
 # The line of /proc/PID/limits: soft and hard limit.
 _BRAND_LINE = re.compile(rb"^Max file locks +(\d+) +(\d+) ", re.MULTILINE)
 _BRAND_OF_NAME_BITS = 31
@@ -208,6 +210,17 @@ def _owner(pid: int) -> bytes | None:
         return None
     _, found, rest = environ.partition(f"\0{OWNER_VARIABLE}=".encode())
     return rest.partition(b"\0")[0] if found else None
+
+
+def ignores(pid: int, number: int) -> bool:
+    """Tell whether a process is known to ignore a signal."""
+    if not HAS_PROC:
+        return False
+    try:
+        found = _IGNORED_LINE.search(contents(f"/proc/{pid}/status"))
+    except OSError:
+        return False
+    return found is not None and bool(int(found[1], 16) >> (number - 1) & 1)
 
 
 def send(table: dict[int, ProcessInfo], pids: Iterable[int], number: int) -> int:
