@@ -7,7 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from hermitty.errors import TerminalPaused
+from hermitty.errors import HostBusy, TerminalPaused
+from hermitty.host.base import Sink
+from hermitty.host.client import HostClient
 from hermitty.model import State
 from hermitty.runtime.api import Runtime
 from hermitty.runtime.approvals import Approval
@@ -433,6 +435,54 @@ async def test_leaving_and_coming_back_changes_nothing(place: Place) -> None:
         assert (result.exit_code, result.total_bytes) == (0, sum(len(str(n)) + 2 for n in range(1, 200_001)))
     finally:
         await second.close()
+
+
+async def test_a_start_that_is_given_up_leaves_everything_as_it_was(
+    place: Place, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    first = await place.open()
+    terminals = [await first.open_terminal(cwd=place.home, session="s", shell="sh") for _ in range(3)]
+    for terminal in terminals:
+        await terminal.run(f"kept={terminal.id}")
+    await first.leave()
+
+    is_taking_over = asyncio.Event()
+
+    async def never(host: HostClient, terminal: str, sink: Sink, *, since: int) -> None:
+        is_taking_over.set()
+        await asyncio.Event().wait()
+
+    with monkeypatch.context() as patch:
+        patch.setattr(HostClient, "take_over", never)
+        starting = asyncio.create_task(place.open())
+        await is_taking_over.wait()
+        starting.cancel()
+        await asyncio.wait([starting])
+        assert starting.cancelled()
+    for turns in range(0, 200, 10):
+        starting = asyncio.create_task(_opened_when_free(place))
+        for _ in range(turns):
+            await asyncio.sleep(0)
+        starting.cancel()
+        await asyncio.wait([starting])
+        if not starting.cancelled():
+            await starting.result().leave()  # it was faster
+
+    last = await _opened_when_free(place)
+    try:
+        for terminal in terminals:
+            assert (await last.run_in(terminal.id, "echo $kept")).text == f"{terminal.id}\n"
+    finally:
+        await last.close()
+
+
+async def _opened_when_free(place: Place) -> Runtime:
+    """Whoever gave up does not wait until the host knows."""
+    while True:
+        try:
+            return await place.open()
+        except HostBusy:
+            await asyncio.sleep(0)
 
 
 async def test_a_host_that_dies_takes_its_terminals_along_and_nothing_lingers(place: Place) -> None:

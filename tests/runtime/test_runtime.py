@@ -464,6 +464,19 @@ async def test_closing_while_a_terminal_opens_leaves_nothing(tmp_path: Path) -> 
     assert open_descriptors() == before
 
 
+async def test_a_close_that_nobody_waits_for_goes_on(tmp_path: Path) -> None:
+    async with hermitty.open(settings_in(tmp_path)) as rt:
+        terminal = await rt.open_terminal(cwd=tmp_path, shell="bash")
+        result = await terminal.run("trap '' HUP; echo $$")
+        closing = asyncio.create_task(rt.close())
+        await asyncio.sleep(0)
+        closing.cancel()
+        await asyncio.wait([closing])
+
+        assert closing.cancelled()
+        await gone(int(result.text))
+
+
 async def test_a_closed_runtime_refuses_everything(tmp_path: Path) -> None:
     async with hermitty.open(settings_in(tmp_path)) as rt:
         await rt.run("true", cwd=tmp_path)

@@ -53,7 +53,7 @@ class Registry:
         self._supply = Supply(opener, self.settings, self._close_later)
         # Where sessions began.
         self._directories: MutableMapping[str, str] = {} if directories is None else directories
-        self._work: set[asyncio.Task[Lease | None]] = set()
+        self._work: set[asyncio.Future[Any]] = set()  # openings and adoptions
         self._closings: set[asyncio.Task[None]] = set()
         self._reaper = Reaper(self._ledger)
         self._is_closed = False
@@ -116,8 +116,10 @@ class Registry:
         waiting = await self._opener.found()
         for first in range(0, len(waiting), _ADOPTED_AT_ONCE):
             # A host that is another machine takes its time to answer.
-            batch = waiting[first : first + _ADOPTED_AT_ONCE]
-            adopted += sum(await asyncio.gather(*map(self._adopt, batch)))
+            batch = asyncio.gather(*map(self._adopt, waiting[first : first + _ADOPTED_AT_ONCE]))
+            self._work.add(batch)
+            batch.add_done_callback(self._work.discard)
+            adopted += sum(await batch)
         self._ledger.serve_all()
         return adopted
 
@@ -135,10 +137,12 @@ class Registry:
                 return False
             self._ledger.put(entry)
             await found.take_over(terminal)
-        except (HostUnavailable, TerminalNotFound):
-            if terminal is not None:
+        except (HostUnavailable, TerminalNotFound, asyncio.CancelledError) as why:
+            if terminal is not None and not terminal.has_begun:
                 self._ledger.entries.pop(terminal.id, None)
                 terminal.screen.close()
+            if isinstance(why, asyncio.CancelledError):
+                raise
             return False
         self._touch(entry)
         if terminal.is_open:
@@ -324,8 +328,8 @@ class Registry:
         self._is_closed = True
         self._reaper.stop()
         self._ledger.refuse_all(_closed)
-        for task in self._work:
-            task.cancel()
+        for work in self._work:
+            work.cancel()
         while self._work:
             await asyncio.wait(self._work)
         await self._supply.pool.close()

@@ -205,6 +205,11 @@ class Terminal:
     # What callers ask and do.
 
     @property
+    def has_begun(self) -> bool:
+        """Tell whether there is a PTY yet: one that is being opened, or taken over, has none."""
+        return hasattr(self, "pty")
+
+    @property
     def log(self) -> Log:
         """Return the newest output by offset."""
         return self.pty.log
@@ -212,8 +217,7 @@ class Terminal:
     @property
     def sandbox_effective(self) -> Effective | None:
         """Return what really confines its programs; None: nothing was asked for."""
-        # One that is being adopted has none yet.
-        return self.pty.sandbox if hasattr(self, "pty") else None
+        return self.pty.sandbox if self.has_begun else None
 
     @property
     def size(self) -> Size:

@@ -106,6 +106,7 @@ class Link(asyncio.Protocol):
         self._transport = None
         if not self._greeting.done():
             self._greeting.set_exception(ConnectionResetError("the host ended the connection"))
+            self._greeting.exception()  # perhaps nobody waits for it any more
         self._asking.end(f"{self._host} is gone")
         self.gone.set()
         self._on_lost()

@@ -120,6 +120,7 @@ class Runtime:
             self.confining,
         )
         self._closed = False
+        self._closing: asyncio.Task[None] | None = None
 
     async def __aenter__(self) -> Self:
         return self
@@ -129,6 +130,8 @@ class Runtime:
     ) -> None:
         if not self._closed:
             await (self.close() if self._survival is None else self.leave())
+        elif self._closing is not None:
+            await asyncio.shield(self._closing)  # whoever began it may not have waited for it
 
     @property
     def settings(self) -> Settings:
@@ -526,6 +529,19 @@ class Runtime:
         """Let go of everything: terminals on a host that outlives this process go on, the rest ends."""
         self._permits.leave()
         self._start_closing()
+        await self._to_its_end(self._leave())
+
+    async def close(self) -> None:
+        """Close every terminal and process."""
+        self._start_closing()
+        await self._to_its_end(self._close())
+
+    async def _to_its_end(self, closing: Coroutine[Any, Any, None]) -> None:
+        """Wait for something that goes on when nobody waits for it any longer: half closed is worse than late."""
+        self._closing = asyncio.get_running_loop().create_task(closing)
+        await asyncio.shield(self._closing)
+
+    async def _leave(self) -> None:
         await self._stop_watching()
         await self._registry.leave()
         await self._runner.close()
@@ -533,9 +549,7 @@ class Runtime:
         self.artifacts.leave()
         await self._store_the_rest()
 
-    async def close(self) -> None:
-        """Close every terminal and process."""
-        self._start_closing()
+    async def _close(self) -> None:
         await self._registry.close()
         await self._stop_watching()
         await self._runner.close()
