@@ -94,6 +94,24 @@ def test_a_second_server_is_refused_and_told_of_the_first(
         assert url in again.stderr.decode()
 
 
+def test_one_with_a_state_directory_of_its_own_is_found_there(
+    environment: dict[str, str], tmp_path: Path, state: Path, hermitty: Run
+) -> None:
+    other = ("--state-dir", str(tmp_path / "other place"))
+    with server(environment, tmp_path, "--port", "0", *other) as (process, _):
+        assert hermitty("open", *other).returncode == 0
+        [told] = hermitty("ls", "--json", *other).stdout.splitlines()
+        assert hermitty("ls").returncode == 125
+        process.send_signal(signal.SIGTERM)
+        out, _ = process.communicate(timeout=PATIENCE_S)
+    assert f"`hermitty host stop --state-dir '{tmp_path}/other place'` ends it" in out.decode()
+    [kept] = json.loads(hermitty("host", "status", "--json", *other).stdout)["terminals"]
+    assert kept["terminal"] == json.loads(told)["id"]
+    assert hermitty("host", "status").returncode == 1
+
+    assert hermitty("host", "stop", "--yes", *other).returncode == 0
+
+
 @pytest.mark.parametrize(
     ("args", "message"),
     [

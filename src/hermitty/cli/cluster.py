@@ -5,6 +5,8 @@ import os
 from dataclasses import asdict
 from typing import TYPE_CHECKING
 
+from hermitty.cli.state_dir import add_state_dir
+
 if TYPE_CHECKING:
     from hermitty.cluster.control import Observed
 
@@ -46,18 +48,17 @@ def add_cluster(commands: "Commands") -> None:
     drain.add_argument("--off", action="store_true", help="give it new terminals again")
     for action in (status, drain):
         action.add_argument("--cluster", metavar="C", help="local:N, ray://ADDRESS or a file that lists nodes")
-        action.add_argument("--state-dir", metavar="D", help="of the server (default: HERMITTY_STATE_DIR)")
+        add_state_dir(action)
 
 
 def manage_cluster(options: argparse.Namespace) -> int:
     """Do what was asked and return the exit code."""
     import asyncio
-    from pathlib import Path
 
     from hermitty.cluster.control import drain, observe, remembered_cluster
     from hermitty.runtime.places import find_places
 
-    state = Path(options.state_dir).expanduser().absolute() if options.state_dir else find_places().state
+    state = find_places().state
     cluster = options.cluster or os.environ.get(_VARIABLE) or remembered_cluster(state)
     if options.cluster_command == "status":
         nodes = asyncio.run(observe(cluster, state))

@@ -6,6 +6,8 @@ import time
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
+from hermitty.cli.state_dir import add_state_dir
+
 if TYPE_CHECKING:
     from pathlib import Path
 
@@ -18,7 +20,7 @@ The server does not own its terminals: a small process of its own does, the host
 starts with the first server, keeps shells and their newest output while no server runs,
 and hands them to the next one. It ends by itself soon after its last terminal.
 
-HERMITTY_STATE_DIR says which one is meant: each state directory has its own.
+--state-dir or HERMITTY_STATE_DIR says which one is meant: each state directory has its own.
 
 examples:
   hermitty host status            is it there, and what does it keep?
@@ -54,6 +56,8 @@ def add_host(commands: "Commands") -> None:
         description="End the host, and with it every terminal and all that runs there.",
     )
     stop.add_argument("--yes", action="store_true", help="do not ask")
+    for action in (status, stop):
+        add_state_dir(action)
 
 
 def manage_host(options: argparse.Namespace) -> int:

@@ -13,6 +13,7 @@ from hermitty.cli.mcp_options import add_mcp
 from hermitty.cli.play_options import add_play
 from hermitty.cli.policy_options import add_approvals, add_rules
 from hermitty.cli.server_options import add_serve
+from hermitty.cli.state_dir import use_state_dir
 from hermitty.cli.terminal_options import add_server_options, add_terminals
 from hermitty.errors import HermittyError
 from hermitty.version import __version__
@@ -190,6 +191,7 @@ def main(argv: Sequence[str] | None = None) -> int:
 def _dispatch(options: argparse.Namespace) -> int:
     if options.subcommand != "run":  # which passes on what a program prints, byte for byte
         _speak_utf8()
+    use_state_dir(options)
     return _who_does(options.subcommand)(options)
 
 

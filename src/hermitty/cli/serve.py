@@ -3,12 +3,13 @@
 import argparse
 import contextlib
 import os
+import shlex
 import sys
 from pathlib import Path
 
 from hermitty.errors import HermittyError, InvalidRequest, NotSupported
 from hermitty.host.control import host_status
-from hermitty.runtime.places import STATE_VARIABLE, find_places
+from hermitty.runtime.places import find_places
 
 try:
     from hermitty.cli.mounted_mcp import mount_mcp
@@ -23,9 +24,6 @@ def run_server(options: argparse.Namespace) -> int:
     """Serve and return the exit code."""
     if options.port is not None and not 0 <= options.port <= 65_535:
         raise InvalidRequest(f"--port must be 0 to 65535, not {options.port}")
-    if options.state_dir:
-        # For everything that looks for the state directory, from here on.
-        os.environ[STATE_VARIABLE] = os.path.abspath(os.path.expanduser(options.state_dir))
     chosen = Options(
         host=options.host,
         port=options.port,
@@ -46,16 +44,16 @@ def run_server(options: argparse.Namespace) -> int:
     cluster = options.cluster or os.environ.get(CLUSTER_VARIABLE)
     serve_until_stopped(chosen, ready, mount_mcp, make_runtime=clustered(cluster) if cluster else None)
     if not cluster:
-        _tell_what_goes_on()
+        _tell_what_goes_on(f" --state-dir {shlex.quote(options.state_dir)}" if options.state_dir else "")
     return 0
 
 
-def _tell_what_goes_on() -> None:
+def _tell_what_goes_on(where: str) -> None:
     """Say which terminals are left, and how to end them: a person may think that Ctrl-C has."""
     with contextlib.suppress(HermittyError):
         status = host_status(find_places().state)
         count = 0 if status is None else len(status.report.terminals)
         if count:
             what = "1 terminal goes on" if count == 1 else f"{count} terminals go on"
-            how = "`hermitty serve` finds what is there, `hermitty host stop` ends it"
+            how = f"`hermitty serve{where}` finds what is there, `hermitty host stop{where}` ends it"
             print(f"hermitty: {what} without the server; {how}")

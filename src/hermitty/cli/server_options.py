@@ -3,6 +3,8 @@
 import argparse
 from typing import TYPE_CHECKING
 
+from hermitty.cli.state_dir import add_state_dir
+
 if TYPE_CHECKING:
     Commands = argparse._SubParsersAction[argparse.ArgumentParser]
 
@@ -26,7 +28,7 @@ def add_serve(commands: "Commands") -> None:
     serve.add_argument("--host", metavar="H", help="address to listen on (default: 127.0.0.1)")
     serve.add_argument("--port", metavar="P", type=int, help="port to listen on (default: 8421, or the next free one)")
     serve.add_argument("--token", metavar="T", help="the token (default: HERMITTY_TOKEN, or a random one that is kept)")
-    serve.add_argument("--state-dir", metavar="D", help="where everything is kept (default: HERMITTY_STATE_DIR)")
+    add_state_dir(serve, "where everything is kept")
     serve.add_argument("--tls-cert", metavar="FILE", help="certificate chain, for https")
     serve.add_argument("--tls-key", metavar="FILE", help="its private key")
     serve.add_argument(

@@ -3,6 +3,8 @@
 import argparse
 from typing import TYPE_CHECKING
 
+from hermitty.cli.state_dir import add_state_dir
+
 if TYPE_CHECKING:
     Commands = argparse._SubParsersAction[argparse.ArgumentParser]
 
@@ -35,6 +37,7 @@ def add_server_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--token", metavar="T", help="its token (default: HERMITTY_TOKEN, or the one that is kept here)"
     )
+    add_state_dir(parser)
 
 
 def add_terminals(commands: "Commands") -> None:
