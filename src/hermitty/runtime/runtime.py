@@ -526,18 +526,21 @@ class Runtime:
         return known.result()
 
     async def leave(self) -> None:
-        """Let go of everything: terminals on a host that outlives this process go on, the rest ends."""
+        """Let go of everything: terminals on a host that outlives this process go on, the rest ends.
+
+        Whoever is cancelled only stops waiting for it.
+        """
         self._permits.leave()
         self._start_closing()
         await self._to_its_end(self._leave())
 
     async def close(self) -> None:
-        """Close every terminal and process."""
+        """Close every terminal and process. Whoever is cancelled only stops waiting for it."""
         self._start_closing()
         await self._to_its_end(self._close())
 
     async def _to_its_end(self, closing: Coroutine[Any, Any, None]) -> None:
-        """Wait for something that goes on when nobody waits for it any longer: half closed is worse than late."""
+        """Wait for something that goes on when nobody does: half closed is worse than late."""
         self._closing = asyncio.get_running_loop().create_task(closing)
         await asyncio.shield(self._closing)
 
