@@ -92,7 +92,7 @@ class Command:
         self._ended = Flag(terminal.alarm)
         self._grown = Pulse()
         self._early = bytearray()  # typed before the command has begun
-        self.clearing: Flag | None = None  # of whoever kills it: set when nothing of it is left
+        self.clearing: asyncio.Task[None] | None = None  # kills it: over when nothing of it is left
         self._incomplete = False
         self.stopping: State | None = None  # how its end is to be called
         self.took_s: float | None = None  # known before its end is told, from a process that has seen it
@@ -178,7 +178,7 @@ class Command:
         needs_input = await self._settled(until_input, timeout_s)
         if self.clearing is not None and not self.is_running:
             # Its shell has told the end, but what it had started is still being looked for.
-            await self.clearing.wait()
+            await asyncio.wait({self.clearing})
         if self._incomplete:
             raise IncompleteCommand(self.line or "")
         return self.result(needs_input)

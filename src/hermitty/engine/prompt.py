@@ -55,7 +55,7 @@ class Prompt:
         send, self._next = self._next, None
         if send is not None and not self.hooks_lost and not self.typed:
             # Whoever waits would do the same, a turn of the event loop later, and be told what is wrong with it.
-            with contextlib.suppress(HermittyError):
+            with contextlib.suppress(HermittyError, OSError):
                 send()
 
     async def wait(self) -> None:
@@ -71,6 +71,9 @@ class Prompt:
     async def send(self, command: Command, line: str, *, verify: bool = False, limit_s: float | None = None) -> None:
         """Type the line of a command; everything about the command is known by then."""
         terminal = self._terminal
+        if terminal.clearing is not None and not terminal.clearing.done():
+            # Whatever has started since the command before is being killed.
+            await asyncio.wait({terminal.clearing})
         terminal.check_open()
         terminal.check_handed_over()
         if not terminal.takes_commands:
@@ -84,6 +87,7 @@ class Prompt:
 
         def send() -> None:
             submission = self._submission(line)
+            self._put_files(submission)  # for which there may be no room
             command.mark = terminal.pty.mark()
             command.is_sent = True
             if limit_s is not None:
@@ -127,6 +131,7 @@ class Prompt:
         submission = self._terminal.dialect.recover(self._terminal.directory, self._terminal.options)
         if submission is None:
             return
+        self._put_files(submission)
         self.recovering = True  # until the next prompt
         self._type(submission)
         await self.wait()
@@ -137,10 +142,12 @@ class Prompt:
             return submit_with_sentinel(line, terminal.directory, terminal.nonce)
         return terminal.dialect.submit(line, terminal.directory, terminal.options)
 
+    def _put_files(self, submission: Submission) -> None:
+        for name, data in submission.files.items():
+            self._terminal.pty.put_file(name, data)
+
     def _type(self, submission: Submission, *, tell: bool = False) -> None:
         terminal = self._terminal
-        for name, data in submission.files.items():
-            terminal.pty.put_file(name, data)
         keys = submission.keys + (submission.tell if tell else b"") + submission.accept
         if self.may_hold_text:
             # A person's half line, or an answer to a program that has left, is not part of this line.

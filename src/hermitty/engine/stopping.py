@@ -9,7 +9,6 @@ import time
 from typing import TYPE_CHECKING
 
 from hermitty.engine.command import Command
-from hermitty.engine.flag import Flag
 from hermitty.model import State
 
 if TYPE_CHECKING:
@@ -58,16 +57,14 @@ async def interrupt(terminal: "Terminal", command: Command) -> None:
             interrupted.clear()
 
 
-async def kill(terminal: "Terminal", command: Command) -> None:
-    """End a command and everything it started."""
-    if command.clearing is not None:
-        await command.clearing.wait()
-        return
-    command.clearing = Flag()
-    try:
-        await _climb(terminal, command)
-    finally:
-        command.clearing.set()
+def kill(terminal: "Terminal", command: Command) -> "asyncio.Task[None]":
+    """Begin to end a command and everything it started, once, whoever asks; return what is over when nothing is left.
+
+    The terminal does it: those who wait for it may be cancelled.
+    """
+    if command.clearing is None or (command.clearing.done() and command.is_running):  # the last one failed
+        command.clearing = terminal.clearing = terminal.spawn(_climb(terminal, command))
+    return command.clearing
 
 
 async def _climb(terminal: "Terminal", command: Command) -> None:
@@ -91,6 +88,9 @@ async def _kill_leftovers(terminal: "Terminal", command: Command) -> None:
     """Kill what the command started and left behind, `setsid` children too, until nothing is left."""
     deadline = time.monotonic() + _LEFTOVER_GRACE_S
     while terminal.is_open and await terminal.pty.signal_since(command.mark, signal.SIGKILL):
+        if terminal.current not in (None, command):
+            command.warnings.append("some of its processes may go on: somebody has typed another command")
+            return
         if time.monotonic() > deadline:
             command.warnings.append("some processes of this command could not be killed")
             return

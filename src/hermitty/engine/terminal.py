@@ -113,6 +113,7 @@ class Terminal:
         self.understood = 0  # the end of the output that scanner and tracker have seen
         self._tasks: set[asyncio.Task[None]] = set()
         self.kill_timer: asyncio.TimerHandle | None = None
+        self.clearing: asyncio.Task[None] | None = None  # of the command that was killed last
         self._closing = False
 
     # What the host tells it.
@@ -328,13 +329,13 @@ class Terminal:
             keep_state(self, self.scanner.offset)
 
     async def kill(self, command: Command) -> None:
-        """End a command and everything it started: ask, then insist, then make sure."""
-        await stopping.kill(self, command)
+        """End a command and everything it started: ask, then insist, then make sure. Cancelling does not stop it."""
+        await asyncio.shield(stopping.kill(self, command))
 
     def abandon(self, command: Command) -> None:
         """Kill a command in the background: whoever waited for it was cancelled."""
         if command.is_running and self.is_open:
-            self.spawn(self.kill(command))
+            stopping.kill(self, command)
 
     async def environment(self) -> dict[str, str]:
         """Return the variables the shell exports, as they were after its last command."""
@@ -468,7 +469,7 @@ class Terminal:
         if not self.current.has_begun:
             self.current.begin(offset)
             if self.current.is_another(line):
-                self.spawn(self.kill(self.current))
+                stopping.kill(self, self.current)
 
     def _command_finished(self, event: shell.CommandFinished) -> None:
         self._answers.drop()
@@ -537,7 +538,7 @@ class Terminal:
         self.kill_timer = None
         if command.is_running:
             command.warnings.append(f"killed: it ran longer than {limit_s:g} s")
-            self.spawn(self.kill(command))
+            stopping.kill(self, command)
 
     def _retire(self, reason: str) -> None:
         """Take the terminal out of use and free what it holds, once the command that did it is told its end."""
@@ -555,11 +556,12 @@ class Terminal:
         self.screen.close()
         self.observer.closed(self)
 
-    def spawn(self, work: Coroutine[Any, Any, None]) -> None:
+    def spawn(self, work: Coroutine[Any, Any, None]) -> asyncio.Task[None]:
         """Do something in a task that ends before the terminal is finished."""
         task = asyncio.get_running_loop().create_task(work)
         self._tasks.add(task)
         task.add_done_callback(self._tasks.discard)
+        return task
 
     def check_handed_over(self) -> None:
         """Raise TerminalPaused while a person has the terminal."""
