@@ -28,7 +28,7 @@ async def test_the_next_command_is_not_killed_with_the_one_before(bash: Terminal
         command = bash.current
         assert await command.wait_for("begun", PATIENCE_S)
         first.cancel()
-        while bash.current is not None:
+        while bash.is_busy:
             await asyncio.sleep(0)
         # Its shell is back, and what it left behind is still being killed.
         result = await bash.run("sleep 0.01; echo fine", wait_s=PATIENCE_S)

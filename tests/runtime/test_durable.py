@@ -10,7 +10,8 @@ import pytest
 from hermitty.errors import HostBusy, TerminalPaused
 from hermitty.host.base import Sink
 from hermitty.host.client import HostClient
-from hermitty.model import State
+from hermitty.host.client_pty import ClientPty
+from hermitty.model import State, TerminalId
 from hermitty.runtime.api import Runtime
 from hermitty.runtime.approvals import Approval
 from hermitty.runtime.history.entry import HistoryQuery
@@ -474,6 +475,69 @@ async def test_a_start_that_is_given_up_leaves_everything_as_it_was(
             assert (await last.run_in(terminal.id, "echo $kept")).text == f"{terminal.id}\n"
     finally:
         await last.close()
+
+
+async def test_a_terminal_is_there_for_others_once_it_was_taken_over(
+    place: Place, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A node that comes back is asked for its terminals while others are served; its answers take time."""
+    first = await place.open()
+    terminal = await first.open_terminal(cwd=place.home, session="s", shell="sh")
+    await first.leave()
+    starting, may_go_on = asyncio.Event(), asyncio.Event()
+    runtimes: list[Runtime] = []
+    adopt, take_over = Runtime.adopt, HostClient.take_over
+
+    async def noted(runtime: Runtime) -> int:
+        runtimes.append(runtime)
+        return await adopt(runtime)
+
+    async def slowly(host: HostClient, name: TerminalId, sink: Sink, *, since: int) -> ClientPty:
+        starting.set()
+        await may_go_on.wait()
+        return await take_over(host, name, sink, since=since)
+
+    monkeypatch.setattr(Runtime, "adopt", noted)
+    monkeypatch.setattr(HostClient, "take_over", slowly)
+    opening = asyncio.create_task(place.open())
+    await starting.wait()
+    [second] = runtimes
+    try:
+        assert second.terminals() == []
+        other = await second.open_terminal(cwd=place.home, shell="sh")
+        assert (await second.run_in(other.id, "echo mine")).text == "mine\n"
+        second.release("s")
+        may_go_on.set()
+        await opening
+        assert {each.id for each in second.terminals()} == {terminal.id, other.id}
+        assert (second.info(terminal.id).session, second.info(terminal.id).number) == (None, 1)
+        assert second.info(other.id).number == 2
+    finally:
+        may_go_on.set()
+        await second.close()
+
+
+async def test_a_terminal_whose_output_is_gone_since_it_was_found_is_found_again(
+    place: Place, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    first = await place.open()
+    terminal = await first.open_terminal(cwd=place.home, shell="sh")
+    await first.leave()
+    take_over = HostClient.take_over
+    asked: list[int] = []
+
+    async def late(host: HostClient, name: TerminalId, sink: Sink, *, since: int) -> ClientPty:
+        asked.append(since)
+        return await take_over(host, name, sink, since=since if len(asked) > 1 else 2**40)
+
+    monkeypatch.setattr(HostClient, "take_over", late)
+    second = await place.open()
+    try:
+        assert [each.id for each in second.terminals()] == [terminal.id]
+        assert len(asked) == 2
+        assert (await second.run_in(terminal.id, "echo fine")).text == "fine\n"
+    finally:
+        await second.close()
 
 
 async def _opened_when_free(place: Place) -> Runtime:

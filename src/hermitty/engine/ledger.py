@@ -117,7 +117,8 @@ class Ledger:
     def __init__(self, settings: ReuseSettings, close_later: Callable[[Terminal, str], asyncio.Task[None]]) -> None:
         self.settings = settings
         self.entries: dict[TerminalId, Entry] = {}
-        # No longer there for anybody, but what still happens in them has an owner.
+        # Not there yet, or no longer, for anybody; but what happens in them has an owner.
+        self.arriving: dict[TerminalId, Entry] = {}
         self.leaving: dict[TerminalId, Entry] = {}
         self._close_later = close_later
         self._openings: set[Opening] = set()
@@ -167,10 +168,15 @@ class Ledger:
         self.entries[entry.terminal.id] = entry
         return entry
 
-    def put(self, entry: Entry) -> None:
-        """Enter a terminal that was somebody else's, with its number."""
-        self.entries[entry.terminal.id] = entry
+    def expect(self, entry: Entry) -> None:
+        """Keep a place for a terminal that was somebody else's and is being taken over, with its number."""
+        self.arriving[entry.terminal.id] = entry
         self._numbers = itertools.count(max(entry.number + 1, next(self._numbers)))
+
+    def arrived(self, entry: Entry) -> None:
+        """Enter a terminal that was expected."""
+        del self.arriving[entry.terminal.id]
+        self.entries[entry.terminal.id] = entry
 
     def replace(self, entry: Entry, reason: str) -> Opening:
         """Close a terminal, and keep its place for a new one."""
@@ -283,4 +289,5 @@ class Ledger:
 
     def _holders(self) -> Iterator[Entry | Opening]:
         yield from self.entries.values()
+        yield from self.arriving.values()
         yield from self._openings

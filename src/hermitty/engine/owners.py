@@ -13,12 +13,13 @@ _VERSION = 1
 
 def keep(entry: Entry) -> None:
     """Keep whose a terminal is, if it outlives this process and something has changed."""
-    if not entry.terminal.is_open or not entry.terminal.pty.is_durable:
+    terminal = entry.terminal
+    if not terminal.has_begun or not terminal.is_open or not terminal.pty.is_durable:
         return
     record = _record(entry)
     if record != entry.kept:
         entry.kept = record
-        entry.terminal.pty.put_file(OWNER, record)
+        terminal.pty.put_file(OWNER, record)
 
 
 def entry_of(record: dict[str, Any], terminal: Terminal) -> Entry | None:

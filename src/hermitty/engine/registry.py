@@ -34,6 +34,7 @@ __all__ = ["Lease", "Opener", "Registry", "TerminalInfo"]
 
 # So many terminals of another process are taken over at the same time.
 _ADOPTED_AT_ONCE = 16
+_ADOPTION_TRIES = 3
 
 
 class Registry:
@@ -113,37 +114,47 @@ class Registry:
     async def adopt(self) -> int:
         """Go on with the terminals that another process left, and tell how many there are."""
         adopted = 0
-        waiting = await self._opener.found()
-        for first in range(0, len(waiting), _ADOPTED_AT_ONCE):
-            # A host that is another machine takes its time to answer.
-            batch = asyncio.gather(*map(self._adopt, waiting[first : first + _ADOPTED_AT_ONCE]))
-            self._work.add(batch)
-            batch.add_done_callback(self._work.discard)
-            adopted += sum(await batch)
+        for _ in range(_ADOPTION_TRIES):
+            waiting = await self._opener.found()
+            outcomes: list[bool | None] = []
+            for first in range(0, len(waiting), _ADOPTED_AT_ONCE):
+                # A host that is another machine takes its time to answer.
+                batch = asyncio.gather(*map(self._adopt, waiting[first : first + _ADOPTED_AT_ONCE]))
+                self._work.add(batch)
+                batch.add_done_callback(self._work.discard)
+                outcomes += await batch
+            adopted += outcomes.count(True)
+            if None not in outcomes:
+                break
         self._ledger.serve_all()
         return adopted
 
-    async def _adopt(self, found: Found) -> bool:
+    async def _adopt(self, found: Found) -> bool | None:
         """Go on with one of them, if it is still open. One whose host is cut off meanwhile stays where it is.
 
-        One that the other process was about to close is closed, whether that process lived to see it or not.
+        One that the other process was about to close is closed, whether that process lived to see it or not. None: it
+        was waited for too long, and some of its output is gone since it was found; it can be found again.
         """
-        voice, terminal = Voice(), None
+        voice, terminal, entry = Voice(), None, None
         try:
             terminal = await found.make(voice)
             entry = None if terminal is None else entry_of(found.owner, terminal)
             if terminal is None or entry is None:
                 await found.close()
                 return False
-            self._ledger.put(entry)
+            self._ledger.expect(entry)
             await found.take_over(terminal)
-        except (HostUnavailable, TerminalNotFound, asyncio.CancelledError) as why:
-            if terminal is not None and not terminal.has_begun:
-                self._ledger.entries.pop(terminal.id, None)
-                terminal.screen.close()
-            if isinstance(why, asyncio.CancelledError):
-                raise
+        except (HostUnavailable, TerminalNotFound):
             return False
+        except InvalidRequest:
+            return None
+        finally:
+            if entry is not None and entry.terminal.has_begun:
+                self._ledger.arrived(entry)  # also if this was cancelled while it caught up
+            elif terminal is not None:
+                self._ledger.arriving.pop(terminal.id, None)
+                terminal.screen.close()
+        _keep(entry)  # its session may have been released meanwhile
         self._touch(entry)
         if terminal.is_open:
             self._on_event(TerminalOpened(terminal.id, terminal.shell, terminal.cwd or "", terminal.quality))
@@ -159,12 +170,12 @@ class Registry:
 
     def owner(self, terminal_id: str) -> tuple[str | None, str | None]:
         """Return the session and the workspace of a terminal, until nothing of it is left: every command asks."""
-        entry = self._ledger.leaving.get(TerminalId(terminal_id)) or self._entry(terminal_id)
+        entry = self._passing(terminal_id) or self._entry(terminal_id)
         return entry.session, entry.workspace
 
     def info(self, terminal_id: str) -> TerminalInfo:
         """Return what the registry knows of a terminal, until nothing of it is left."""
-        entry = self._ledger.leaving.get(TerminalId(terminal_id)) or self._entry(terminal_id)
+        entry = self._passing(terminal_id) or self._entry(terminal_id)
         is_leased = entry.held is not Use.IDLE
         return TerminalInfo(
             entry.number,
@@ -483,6 +494,11 @@ class Registry:
             return self._ledger.entries[TerminalId(terminal_id)]
         except KeyError:
             raise TerminalNotFound(terminal_id, list(self._ledger.entries)) from None
+
+    def _passing(self, terminal_id: str) -> Entry | None:
+        """Return the entry of a terminal that is there for nobody, but still or already tells what happens in it."""
+        known = TerminalId(terminal_id)
+        return self._ledger.leaving.get(known) or self._ledger.arriving.get(known)
 
     def _lease(self, entry: Entry, *, created: bool = False, switched: bool = False) -> Lease:
         _keep(entry)

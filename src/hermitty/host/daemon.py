@@ -147,9 +147,7 @@ class Daemon:
                     f"process {pid} uses the terminals of this state directory; stop it, or choose another --state-dir",
                 )
             self._user, self._courier = connection, None
-            self._wait_for_users(self._options.adopt_s)
-            for kept in self._terminals.values():
-                kept.hold()
+            self._hold()
         elif hello.role == "descriptors":
             if self._user is None or connection.peer is None or connection.peer != self._user.peer:
                 return self._refuse(HostBusy.code, f"process {hello.pid} does not use the terminals")
@@ -236,6 +234,7 @@ class Daemon:
             case m.Open():
                 return self._open_confined(request)
             case m.Found():
+                self._hold()
                 waiting = (kept for name, kept in self._terminals.items() if name not in self._closing)
                 return m.FoundList(request.request, tuple(telling.found(kept) for kept in waiting if not kept.is_used))
             case m.TakeOver(terminal=terminal, since=since):
@@ -352,6 +351,7 @@ class Daemon:
             raise InvalidRequest(f"terminal {terminal!r} is in use already")
         if not kept.start <= since <= kept.end:
             raise InvalidRequest(f"terminal {terminal!r} has output from {kept.start} to {kept.end}, not from {since}")
+        self._wait_for_users(self._options.adopt_s)  # it goes on with the others
         answer = telling.opened(request, kept)
         kept.take_over(since)
         # Its events come after the answer.
@@ -414,6 +414,12 @@ class Daemon:
         if self._grace is not None:
             self._grace.cancel()
         self._grace = self._loop.call_later(patience_s, self._drop_oldest)
+
+    def _hold(self) -> None:
+        """Stop dropping what terminals print: somebody has come who may take them over."""
+        self._wait_for_users(self._options.adopt_s)
+        for kept in self._terminals.values():
+            kept.hold()
 
     def _drop_oldest(self) -> None:
         for kept in self._terminals.values():
