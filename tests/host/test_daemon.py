@@ -2,6 +2,7 @@
 
 import asyncio
 import contextlib
+import errno
 import os
 import signal
 import socket
@@ -14,10 +15,12 @@ from pathlib import Path
 import pytest
 
 from hermitty.errors import HostMismatch
+from hermitty.host.__main__ import is_there
 from hermitty.host.base import HostedPty
 from hermitty.host.client import HostClient
 from hermitty.host.control import HostStatus, host_status
-from hermitty.host.daemon import DaemonOptions
+from hermitty.host.daemon import Daemon, DaemonOptions
+from hermitty.host.kept import KeptPty
 from hermitty.host.place import HostPlace
 from hermitty.host.starter import connect
 from hermitty.model import ExitStatus, TerminalId
@@ -301,3 +304,46 @@ async def test_nothing_of_third_parties_is_in_it(host: HostClient) -> None:
     assert loaded - set(sys.stdlib_module_names) == {"hermitty"}
     mapped = await asyncio.to_thread(Path(f"/proc/{host.pid}/maps").read_text)
     assert "site-packages" not in mapped
+
+
+def test_only_a_file_that_was_removed_is_not_there(tmp_path: Path) -> None:
+    """A host whose state directory is gone ends, with its terminals; a disk that does not answer is not gone."""
+    place = tmp_path / "home" / "lock"
+    place.parent.mkdir()
+    with place.open("w") as file:
+        assert is_there(place, file.fileno())
+        place.parent.rename(tmp_path / "away")
+        assert not is_there(place, file.fileno())
+        place.parent.symlink_to(place.parent)  # stands for whatever else a disk may say
+        assert is_there(place, file.fileno())
+        place.parent.unlink()
+        place.parent.touch()
+        assert not is_there(place, file.fileno())
+        place.parent.unlink()
+        place.parent.mkdir()
+        place.touch()
+        assert not is_there(place, file.fileno())
+
+
+async def test_a_terminal_that_could_not_be_closed_is_still_there(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    daemon = Daemon(DaemonOptions(), lambda text: None, lambda: True)
+    directory = daemon._make_directory("t_1")
+    env = {"PATH": os.defpath}
+    kept = daemon._open(m.Open(1, "t_1", ("/bin/sleep", "1000"), str(tmp_path), env, 80, 24, directory, 0))
+
+    async def fails(terminal: KeptPty) -> None:
+        raise OSError(errno.EMFILE, os.strerror(errno.EMFILE))
+
+    with monkeypatch.context() as patch:
+        patch.setattr(KeptPty, "close", fails)
+        with pytest.raises(OSError, match="Too many open files"):
+            await daemon._close("t_1")
+    assert is_alive(kept.pty.pid)
+
+    await daemon._close("t_1")
+
+    assert not is_alive(kept.pty.pid)
+    daemon.stop("the test is over")
+    await daemon.aclose()

@@ -82,6 +82,32 @@ async def test_a_host_is_nobodys_child_and_keeps_nothing_of_its_starter(
     await host.aclose()
 
 
+async def test_a_host_that_was_started_in_a_terminal_outlives_it(state: Path, tmp_path: Path) -> None:
+    local, sink = LocalHost(), Recorder()
+    start = (
+        "import asyncio, pathlib, sys; from hermitty.host.starter import connect\n"
+        "async def main(): host = await connect(pathlib.Path(sys.argv[1])); await host.leave()\n"
+        "asyncio.run(main()); print('started', flush=True); input()"
+    )
+    name = TerminalId("t_outer")
+    directory = await local.make_directory(name)
+    args = ("-c", start, str(state))
+    outer = await local.open(
+        PtySpec(name, sys.executable, args, str(tmp_path), dict(os.environ), Size(80, 24), directory), sink
+    )
+    await sink.printed(b"started")
+    status = host_status(state)
+    assert status is not None
+
+    await outer.close()
+
+    assert is_alive(status.welcome.pid)
+    host = await connect(state, start=False)
+    assert host.pid == status.welcome.pid
+    await host.aclose()
+    await local.aclose()
+
+
 async def test_starters_who_race_find_one_host(state: Path) -> None:
     async def one() -> HostClient | HostUnavailable:
         try:

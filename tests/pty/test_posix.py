@@ -417,3 +417,13 @@ async def test_without_descriptors_an_open_fails_by_name_and_leaves_nothing(open
                 open_pty("true")
     if enough:
         await opened.sink.ended()
+
+
+async def test_without_descriptors_a_close_still_ends_everything(open_pty: OpenPtyOf) -> None:
+    opened = open_pty("sh", "-c", f"{DEAF} & sh -c 'echo pid=$$; sleep 1000'")
+    await so(lambda: len(pids_in(opened.sink.data)) == 2)
+
+    with few_descriptors(0):
+        await opened.pty.close()
+
+    assert not [pid for pid in (opened.pty.pid, *pids_in(opened.sink.data)) if is_alive(pid)]

@@ -61,10 +61,7 @@ def main() -> int:
         log("started")
 
     def can_be_found() -> bool:
-        try:
-            return os.path.samestat(os.stat(place.lock), os.fstat(lock))
-        except OSError:
-            return False
+        return is_there(place.lock, lock)
 
     try:
         asyncio.run(_serve(listener, options, is_listening, can_be_found))
@@ -79,6 +76,16 @@ def main() -> int:
                 os.unlink(address)
     log("ended")
     return 0
+
+
+def is_there(path: Path, descriptor: int) -> bool:
+    """Tell whether a file is where it was made; yes also while that cannot be known, as on a disk of the network."""
+    try:
+        return os.path.samestat(os.stat(path), os.fstat(descriptor))
+    except (FileNotFoundError, NotADirectoryError):
+        return False
+    except OSError:
+        return True
 
 
 async def _serve(

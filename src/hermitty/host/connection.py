@@ -122,7 +122,10 @@ class Connection(asyncio.Protocol):
             return False
         if self._courier is None:
             # What the loop has of the socket cannot send them.
-            self._courier = self._transport.get_extra_info("socket").dup()
+            try:
+                self._courier = self._transport.get_extra_info("socket").dup()
+            except OSError:
+                return False  # no descriptor is left
         return send_descriptors(self._courier, handle, descriptors)
 
     def close(self) -> None:

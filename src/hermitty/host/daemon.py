@@ -379,10 +379,12 @@ class Daemon:
     async def _end_terminal(self, kept: KeptPty) -> None:
         try:
             await kept.close()
-        finally:
-            self._directories.remove(kept.directory)
-            del self._terminals[kept.terminal], self._by_handle[kept.handle], self._closing[kept.terminal]
-            self._look_idle()
+        except BaseException:
+            del self._closing[kept.terminal]  # it is still there, and somebody may try again
+            raise
+        self._directories.remove(kept.directory)
+        del self._terminals[kept.terminal], self._by_handle[kept.handle], self._closing[kept.terminal]
+        self._look_idle()
 
     # What terminals tell.
 

@@ -10,12 +10,15 @@ import os
 import stat
 from pathlib import Path
 
+from hermitty.errors import HostUnavailable
 from hermitty.host.ring import RING_FILE
 from hermitty.sandbox.spec import SHELL_DIRECTORY
 
 _OURS = "kept."
 _MOST_BYTES = 64 * 1024 * 1024
 _CAREFUL = os.O_CLOEXEC | os.O_NOFOLLOW | os.O_NONBLOCK
+# What the kernel says when no file of ours has the name: nothing has it, or a link, a socket or a device.
+_NOT_THERE = (errno.ENOENT, errno.ENOTDIR, errno.ELOOP, errno.ENXIO)
 
 
 def private_path(directory: Path, name: str) -> str:
@@ -75,13 +78,18 @@ def _write_all(descriptor: int, data: bytes) -> None:
 
 
 def read_private(path: str) -> bytes | None:
-    """Read a file, or None when it is not there."""
+    """Read a file, or None when it is not there. Raises HostUnavailable when nobody can tell."""
     try:
         descriptor = os.open(path, os.O_RDONLY | _CAREFUL)
-    except OSError:
-        return None
-    if not stat.S_ISREG(os.fstat(descriptor).st_mode):
-        os.close(descriptor)
-        return None
-    with open(descriptor, "rb") as file:
-        return file.read(_MOST_BYTES)
+        try:
+            if not stat.S_ISREG(os.fstat(descriptor).st_mode):
+                return None
+            with open(descriptor, "rb", closefd=False) as file:
+                return file.read(_MOST_BYTES)
+        finally:
+            os.close(descriptor)
+    except OSError as exc:
+        if exc.errno in _NOT_THERE:
+            return None
+        # Whoever took this for a file that is not there would close a terminal that somebody owns.
+        raise HostUnavailable(f"cannot read {os.path.basename(path)}: {exc.strerror or exc}") from exc

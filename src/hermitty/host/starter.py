@@ -115,8 +115,10 @@ async def _start(place: HostPlace, options: DaemonOptions) -> None:
 
 
 def _spawn(place: HostPlace, options: DaemonOptions, ready: int, log: int) -> int:
-    # A shell that starts it and ends at once: so it is nobody's child, and no leader of a session.
-    detached = ("/bin/sh", "-c", '"$@" &', "sh")
+    # A shell that starts it and ends at once: so it is nobody's child, and no leader of a session. Started from a
+    # terminal of ours, it does not belong to it either: its brand (see `processes`) is taken off, which is for good.
+    unbrand = "{ ulimit -w 1 || ulimit -x 1; } 2>/dev/null; " if processes.own_brand() is not None else ""
+    detached = ("/bin/sh", "-c", f'{unbrand}"$@" &', "sh")
     times = map(str, astuple(options))
     # -P: what lies in the current directory is not imported.
     host = (sys.executable, "-P", "-m", "hermitty.host", os.path.abspath(place.state), *times)

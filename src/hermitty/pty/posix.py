@@ -69,6 +69,7 @@ class PosixPty:
         self._glance = glance
         self._loop = asyncio.get_running_loop()
         self._ended = asyncio.Event()
+        self._is_closed = False
         try:
             # Not pty.openpty: that hides the reason of a failure behind 256 attempts at older devices.
             self._master, slave = os.openpty()
@@ -242,12 +243,12 @@ class PosixPty:
 
     async def close(self) -> None:
         """End the shell and everything started from it; free the descriptors."""
-        if self._master < 0:
+        if self._is_closed:
             return
         self._stop_reading()
         self._tell_exit()
         self._input.close(owns_descriptor=False)
-        table = processes.shared_table()
+        table = self._table()
         mine = self._mine(table)
         if not self._ended.is_set():
             mine.add(self.pid)
@@ -269,10 +270,22 @@ class PosixPty:
         self._watch.close()
         if self._wrapped is not None:
             self._wrapped.close()
+        self._close_master()
+        self._is_closed = True
+
+    def _close_master(self) -> None:
         # Somebody else may have closed it in the meantime.
         master, self._master = self._master, -1
         if master >= 0:
             os.close(master)
+
+    def _table(self) -> processes.ProcessTable:
+        try:
+            return processes.shared_table()
+        except OSError:
+            # No descriptor is left to read it with. The terminal's own is one, and the kernel hangs up its session.
+            self._close_master()
+            return processes.shared_table()
 
     def _mine(self, table: processes.ProcessTable) -> set[int]:
         ended = self._ended.is_set()
@@ -288,7 +301,7 @@ class PosixPty:
         """
         deadline = self._loop.time() + _KILL_GRACE_S
         while True:
-            table = processes.shared_table()
+            table = self._table()
             known |= {pid: table[pid] for pid in self._mine(table)}
             if not self._ended.is_set() and self.pid in table:
                 known[self.pid] = table[self.pid]

@@ -149,6 +149,11 @@ def brand_of_token(token: str) -> int:
     return _digest(token) >> 1 | 1 << 30
 
 
+def own_brand() -> int | None:
+    """Return the brand of this process: it was started from a terminal of ours."""
+    return _brand(os.getpid())
+
+
 def is_branded(brand: int | None, token: str) -> bool:
     """Tell whether a brand is one of a host's."""
     return brand is not None and brand >> _BRAND_OF_NAME_BITS == brand_of_token(token)
