@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 from hermitty.config import Settings
 from hermitty.engine.command import Command
 from hermitty.engine.terminal import Terminal
+from hermitty.paths import canonical
 from hermitty.runtime.confining import Confining
 from hermitty.runtime.requests import RunRequest
 
@@ -76,15 +77,18 @@ class Permits:
         return _Watch(self._questions, request, terminal.id if terminal is not None else None)
 
     async def ask_there(self, permit: "Permit | None", request: RunRequest, terminal: Terminal) -> "Permit | None":
-        """Ask once more for a terminal in which names may mean something else than they did for the first question."""
-        if permit is None:
-            return None
-        is_as_foreseen = permit.how != "sandbox" or self._confining.trusted_root(terminal) is not None
-        if permit.how == "answer" or (self.gate.taints.of(terminal.id) is None and is_as_foreseen):
-            self.gate.entered(permit, terminal.id)
-            return permit
-        cwd = terminal.cwd or permit.request.cwd or "/"
-        return await self.ask(request, cwd=cwd, shell=terminal.shell, terminal=terminal)
+        """Ask once more for a terminal that is elsewhere by now, or in which names may mean something else."""
+        while permit is not None:
+            is_as_foreseen = permit.how != "sandbox" or self._confining.trusted_root(terminal) is not None
+            is_answered = permit.how == "answer" or (self.gate.taints.of(terminal.id) is None and is_as_foreseen)
+            if is_answered and _is_there(permit, terminal):
+                self.gate.entered(permit, terminal.id)
+                return permit
+            cwd = terminal.cwd or permit.request.cwd or "/"
+            permit = await self.ask(request, cwd=cwd, shell=terminal.shell, terminal=terminal)
+            if _is_there(permit, terminal):
+                return permit
+        return None
 
     def verifies(self, permit: "Permit | None") -> bool:
         """Tell whether the shell has to confirm the line: not to a program that is trusted with its own commands."""
@@ -133,6 +137,12 @@ class _Watch:
     def over(self, question: "Question") -> None:
         """Forget it."""
         self.questions.over(question)
+
+
+def _is_there(permit: "Permit | None", terminal: Terminal) -> bool:
+    """Tell whether a terminal is in the directory that was asked about."""
+    asked = None if permit is None else permit.request.cwd
+    return asked is None or terminal.cwd in (None, asked) or canonical(terminal.cwd or "") == canonical(asked)
 
 
 def decided(permit: "Permit | None") -> tuple[str, str | None] | None:

@@ -80,6 +80,7 @@ class Runner:
     async def run(self, request: RunRequest) -> CommandResult:
         """Run a command where it fits best. Cancelling kills it."""
         request.check()
+        request = self._located(request)
         settings = self.settings()
         order = self.confinement(request)
         permit = await self._permit(request, order)
@@ -108,12 +109,14 @@ class Runner:
         settings = self.settings()
         cwd = terminal.cwd or self._registry.path(".", None)
         permit = await self._permits.ask(request, cwd=cwd, shell=terminal.shell, terminal=terminal)
+        permit = await self._permits.ask_there(permit, request, terminal)
         kill_after_s = request.kill_after(settings.run)
         return await self._start(terminal, request, permit, kill_after_s)
 
     async def run_temporary(self, request: RunRequest) -> CommandResult:
         """Run a command in a terminal of its own, which is gone afterwards, whatever happens."""
         request.check()
+        request = self._located(request)
         settings = self.settings()
         order = self.confinement(request)
         permit = await self._permit(request, order)
@@ -135,17 +138,19 @@ class Runner:
             request.check()
         results: list[CommandResult] = []
         why = None
-        order = self.confinement(requests[0])
-        with await self._acquire(requests[0], order) as lease:
+        first = self._located(requests[0])
+        order = self.confinement(first)
+        with await self._acquire(first, order) as lease:
             terminal = lease.terminal
             if not terminal.takes_commands:
                 why = await self._give_up(terminal)
             for request in requests:
-                settings = self.settings()
-                permit = await self._permit(request, order)
                 if why is None:
-                    result = await self._run_leased(terminal, request, settings, permit)
+                    # It is judged where the ones before have left the shell.
+                    result = await self.run_in(terminal, request)
                 else:
+                    settings, request = self.settings(), replace(request, cwd=first.cwd)
+                    await self._permit(request, order)
                     result = await self._run_piped(request, settings, request.wait(settings), why, order)
                 results.append(result)
                 failed = result.state is not State.DONE or result.exit_code != 0
@@ -194,6 +199,10 @@ class Runner:
             env=checked_env(request.env),
             sandbox=order,
         )
+
+    def _located(self, request: RunRequest) -> RunRequest:
+        """Return a request whose directory is settled: what is asked about must be what is run, whenever that is."""
+        return replace(request, cwd=self._registry.path(self.directory(request), request.session))
 
     def directory(self, request: RunRequest) -> str | os.PathLike[str]:
         """Return where a request wants to be: where it says, where its session is, or where this process is."""
@@ -245,6 +254,7 @@ class Runner:
     async def _run_briefly(
         self, terminal: Terminal, request: RunRequest, limit_s: float, permit: "Permit | None"
     ) -> CommandResult:
+        permit = await self._permits.ask_there(permit, request, terminal)
         command = await self._start(terminal, request, permit)
         result = await self._waited(terminal, command, self._outcome(command, request, limit_s))
         self._permits.verify(permit, command)
