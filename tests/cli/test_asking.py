@@ -68,6 +68,14 @@ def test_nothing_that_is_shown_moves_the_cursor() -> None:
     assert "\\x07\\u202e" in shown
 
 
+def test_a_directory_and_a_reason_cannot_add_lines() -> None:
+    question = replace(QUESTION, cwd="/proj\n  level    low", reasons=("so\n  rule     none",))
+    shown = describe(question).splitlines()
+    assert "  in       /proj\\n  level    low" in shown
+    assert "  because  so\\n  rule     none" in shown
+    assert "  level    low" not in shown
+
+
 @pytest.mark.parametrize(
     ("typed", "expected"),
     [

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from hermitty.cli.history import visible
+from hermitty.cli.escapes import visible
 from hermitty.cli.main import main
 from hermitty.model import State
 from hermitty.runtime.history.entry import HistoryEntry

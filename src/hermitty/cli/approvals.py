@@ -6,7 +6,7 @@ import sys
 import time
 from typing import Any
 
-from hermitty.cli.history import visible
+from hermitty.cli.escapes import visible
 from hermitty.errors import InvalidRequest
 from hermitty.runtime.audit import read_audit
 from hermitty.runtime.places import find_places

@@ -5,6 +5,7 @@ import sys
 from collections.abc import Callable, Generator
 from typing import TextIO
 
+from hermitty.cli.escapes import visible, visible_lines
 from hermitty.runtime.approvals import Approval, Question, Scope
 
 # The keys of what an answer can count for.
@@ -38,13 +39,13 @@ def ask_on_terminal(question: Question) -> Approval:
 def describe(question: Question) -> str:
     """Return a question as text: the command, where, what it does, how grave that is and why it is asked."""
     lines = [f"hermitty: {'this command is blocked' if question.confirmation else 'may this command run?'}", ""]
-    lines += [f"    {line}" for line in _shown(question.command).split("\n")]
-    lines += ["", f"  in       {_shown(question.cwd or 'an unknown directory')}", f"  level    {question.level}"]
+    lines += [f"    {line}" for line in visible_lines(question.command).split("\n")]
+    lines += ["", f"  in       {visible(question.cwd or 'an unknown directory')}", f"  level    {question.level}"]
     if question.effects:
         lines.append(f"  effects  {', '.join(question.effects)}")
-    lines += [f"  {'because' if not number else '':<7}  {_shown(why)}" for number, why in enumerate(question.reasons)]
+    lines += [f"  {'because' if not number else '':<7}  {visible(why)}" for number, why in enumerate(question.reasons)]
     if question.suggested_rule is not None:
-        lines.append(f"  rule     {_shown(question.suggested_rule.pattern)} (what any longer answer would allow)")
+        lines.append(f"  rule     {visible(question.suggested_rule.pattern)} (what any longer answer would allow)")
     return "\n".join(lines) + "\n"
 
 
@@ -86,14 +87,6 @@ def _ask(question: Question, by: str, read: Callable[[], str], out: TextIO) -> A
     except StopIteration as over:
         answer: Approval = over.value
         return answer
-
-
-def _shown(text: str) -> str:
-    """Return text that cannot move the cursor; newlines stay."""
-    return "".join(
-        char if char.isprintable() or char == "\n" else char.encode("unicode_escape", "replace").decode()
-        for char in text
-    )
 
 
 def own_name() -> str:

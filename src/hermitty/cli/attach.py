@@ -10,8 +10,8 @@ import sys
 from collections.abc import AsyncIterator, Iterator
 from dataclasses import dataclass
 
+from hermitty.cli.escapes import visible
 from hermitty.cli.finding import connect, find_terminal
-from hermitty.cli.history import visible
 from hermitty.client.http import Http
 from hermitty.client.link import Connected, LinkEvent, Lost, Output, Over, Picture, TerminalLink, Told
 from hermitty.client.values import TerminalView

@@ -7,7 +7,8 @@ import sys
 from collections.abc import Iterable, Iterator, Sequence
 from typing import TypeGuard
 
-from hermitty.cli.history import visible as on_one_line
+from hermitty.cli.escapes import tell
+from hermitty.cli.escapes import visible as on_one_line
 from hermitty.errors import InvalidRequest
 from hermitty.runtime.checking import Checker, Decision, Verdict, default_shell, in_plain_words, undecided, visible
 from hermitty.runtime.places import find_places
@@ -36,7 +37,7 @@ def check_commands(options: argparse.Namespace) -> int:
     if not options.stdin and not options.command:
         raise InvalidRequest("give a command, or --stdin with one JSON object a line")
     places = find_places()
-    checker = Checker(RuleStore.at(places, tell=_tell), secrets=[str(places.state)])
+    checker = Checker(RuleStore.at(places, tell=tell), secrets=[str(places.state)])
     shell = options.shell or default_shell(os.environ.get("SHELL"))
     if options.stdin:
         for answer in _answers(sys.stdin.buffer, checker, shell, options.cwd):
@@ -51,10 +52,6 @@ def check_commands(options: argparse.Namespace) -> int:
     else:
         print(explained(command, decision, is_coloured=_is_coloured()))
     return EXIT_CODES[decision.verdict]
-
-
-def _tell(text: str) -> None:
-    print(f"hermitty: {on_one_line(text)}", file=sys.stderr)
 
 
 def _answers(lines: Iterable[bytes], checker: Checker, shell: str, cwd: str | None) -> Iterator[dict[str, object]]:

@@ -5,6 +5,7 @@ import os
 from dataclasses import asdict
 from typing import TYPE_CHECKING
 
+from hermitty.cli.escapes import visible
 from hermitty.cli.state_dir import add_state_dir
 
 if TYPE_CHECKING:
@@ -67,7 +68,8 @@ def manage_cluster(options: argparse.Namespace) -> int:
     node = asyncio.run(drain(cluster, state, options.node, on=not options.off))
     count = 0 if node.report is None else node.report.terminals
     what = "1 terminal goes on" if count == 1 else f"{count} terminals go on"
-    print(f"{node.name} is used again" if options.off else f"{node.name} gets no new terminals; {what} there")
+    name = visible(node.name)
+    print(f"{name} is used again" if options.off else f"{name} gets no new terminals; {what} there")
     return 0
 
 
@@ -80,13 +82,13 @@ def _show(nodes: "list[Observed]", *, as_json: bool) -> None:
             report.pop("request", None)
             print(to_json({**report, "name": node.name, "state": _state(node), "problem": node.problem or None}))
         return
-    rows = [_HEADINGS, *(_row(node) for node in nodes)]
+    rows = [_HEADINGS, *(tuple(map(visible, _row(node))) for node in nodes)]
     widths = [max(len(row[column]) for row in rows) for column in range(len(_HEADINGS) - 1)]
     for row in rows:
         print("  ".join((*(text.ljust(width) for text, width in zip(row, widths, strict=False)), row[-1])).rstrip())
     for node in nodes:
         if node.problem:
-            print(f"{node.name}: {node.problem}")
+            print(visible(f"{node.name}: {node.problem}"))
 
 
 def _state(node: "Observed") -> str:

@@ -7,6 +7,7 @@ import sys
 from pathlib import Path
 from typing import Any
 
+from hermitty.cli.escapes import tell, visible
 from hermitty.config import Setting, all_settings
 from hermitty.runtime.history.masking import MASK, names_a_secret
 from hermitty.runtime.places import find_places
@@ -26,7 +27,7 @@ def configure(options: argparse.Namespace) -> int:
 
 def _show(options: argparse.Namespace) -> int:
     workspace = Path(os.path.abspath(options.workspace or os.curdir))
-    source = SettingsSource(workspace=workspace, tell=lambda text: print(f"hermitty: {text}", file=sys.stderr))
+    source = SettingsSource(workspace=workspace, tell=tell)
     loaded = source.loaded()
     names = list(loaded.changed() if options.changed else all_settings())
     if options.json:
@@ -56,7 +57,7 @@ def _record(loaded: LoadedSettings, name: str) -> dict[str, Any]:
 
 
 def _print(loaded: LoadedSettings, names: list[str], *, explain: bool) -> None:
-    rows = [(name, _text(loaded, name), str(loaded.origins[name])) for name in names]
+    rows = [(name, _text(loaded, name), visible(str(loaded.origins[name]))) for name in names]
     widths = [max(len(row[column]) for row in (("setting", "value", ""), *rows)) for column in range(2)]
     # One long value does not push all origins off the screen.
     widths[1] = min(widths[1], 40)

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 import hermitty
+from hermitty.cli.escapes import visible
 from hermitty.errors import HermittyError
 from hermitty.runtime.api import Runtime, abilities, advise, installed_shells, look_around, our_hierarchies
 from hermitty.version import __version__
@@ -129,11 +130,11 @@ def _sandbox() -> dict[str, Any]:
 def _print_sandbox(sandbox: dict[str, Any]) -> None:
     landlock = sandbox["landlock"]
     weaker = f"Landlock {landlock['version']}" if landlock["version"] else f"no Landlock: {landlock['problem']}"
-    print(f"  sandbox            {'bubblewrap' if sandbox['available'] else 'no: ' + sandbox['reason']}; {weaker}")
+    _say(f"  sandbox            {'bubblewrap' if sandbox['available'] else 'no: ' + sandbox['reason']}; {weaker}")
     for what, problem in sandbox["limits"].items():
-        print(f"    limit of {what:<9} {'by control group' if problem is None else f'not by control group: {problem}'}")
+        _say(f"    limit of {what:<9} {'by control group' if problem is None else f'not by control group: {problem}'}")
     for advice in sandbox["advice"]:
-        print(f"    {advice}")
+        _say(f"    {advice}")
 
 
 def _durable_words(durable: dict[str, Any]) -> str:
@@ -153,16 +154,21 @@ def _version(package: str) -> str | None:
         return None
 
 
+def _say(line: str) -> None:
+    """Print a line; problems may have the words of programs and the names of files in them."""
+    print(visible(line))
+
+
 def _print(found: dict[str, Any]) -> None:
-    print(f"hermitty {found['hermitty']}, Python {found['python']}, {found['platform']}")
+    _say(f"hermitty {found['hermitty']}, Python {found['python']}, {found['platform']}")
     print("\nshells")
     for shell in found["shells"]:
         if shell["works"]:
             times = f"opens in {shell['open_ms']} ms, runs `true` in {shell['run_ms']} ms"
             note = f"; {shell['problem']}" if shell["problem"] else ""
-            print(f"  {shell['shell']:<6} integration {shell['quality']}, {times}{note}")
+            _say(f"  {shell['shell']:<6} integration {shell['quality']}, {times}{note}")
         else:
-            print(f"  {shell['shell']:<6} no: {shell['problem']}")
+            _say(f"  {shell['shell']:<6} no: {shell['problem']}")
     print("\nthis machine")
     host = found["host"]
     print(
@@ -170,7 +176,7 @@ def _print(found: dict[str, Any]) -> None:
     )
     print(f"  input detection    by {found['input_detection']}")
     print(f"  pictures (PNG)     {'yes' if found['packages']['pillow'] else 'no: install hermitty[image]'}")
-    print(f"  durable host       {_durable_words(host['durable'])}")
+    _say(f"  durable host       {_durable_words(host['durable'])}")
     for name, is_there in found["extras"].items():
         print(f"  {name:<18} {'yes' if is_there else f'no: install hermitty[{name}]'}")
     _print_sandbox(found["sandbox"])

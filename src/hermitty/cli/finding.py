@@ -4,7 +4,7 @@ import argparse
 from collections.abc import Sequence
 from typing import Any
 
-from hermitty.cli.history import visible
+from hermitty.cli.escapes import visible
 from hermitty.client.finding import find_server
 from hermitty.client.values import TerminalView, terminal_of
 from hermitty.errors import InvalidRequest, NotSupported, TerminalNotFound

@@ -6,6 +6,7 @@ import shutil
 import sys
 import time
 
+from hermitty.cli.escapes import visible
 from hermitty.errors import InvalidRequest
 from hermitty.runtime.history.entry import HistoryEntry, HistoryPage, HistoryQuery
 from hermitty.runtime.history.store import read_history
@@ -70,7 +71,7 @@ def _print(entries: list[HistoryEntry]) -> None:
 def _row(entry: HistoryEntry) -> tuple[str, ...]:
     return (
         time.strftime("%Y-%m-%d %H:%M:%S", time.localtime(entry.started_at)),
-        _result(entry),
+        visible(_result(entry)),
         "-" if entry.duration_s is None else _duration(entry.duration_s),
         visible(entry.session or "-"),
         visible(entry.command),
@@ -89,8 +90,3 @@ def _duration(seconds: float) -> str:
         return f"{seconds:.1f}s"
     minutes, rest = divmod(round(seconds), 60)
     return f"{minutes}m{rest:02}s" if minutes < 60 else f"{minutes // 60}h{minutes % 60:02}m"
-
-
-def visible(text: str) -> str:
-    """Return text on one line; what would move the cursor or change the terminal is shown as an escape."""
-    return "".join(char if char.isprintable() else char.encode("unicode_escape").decode() for char in text.rstrip("\n"))

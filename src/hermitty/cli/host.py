@@ -6,6 +6,7 @@ import time
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
+from hermitty.cli.escapes import visible
 from hermitty.cli.state_dir import add_state_dir
 
 if TYPE_CHECKING:
@@ -78,7 +79,7 @@ def _show(state: "Path", *, as_json: bool) -> int:
     if as_json:
         print(to_json({"state": str(state), "running": status is not None, **(_record(status) if status else {})}))
     elif status is None:
-        print(f"no host runs for {state}")
+        print(visible(f"no host runs for {state}"))
     else:
         _print(state, status)
     return 0 if status is not None else 1
@@ -89,7 +90,7 @@ def _stop(state: "Path", *, is_sure: bool) -> int:
 
     status = host_status(state)
     if status is None:
-        print(f"no host runs for {state}")
+        print(visible(f"no host runs for {state}"))
         return 0
     count = _count(len(status.report.terminals))
     if status.report.terminals and not is_sure and not _is_confirmed(status, count):
@@ -150,8 +151,8 @@ def _print(state: "Path", status: "HostStatus") -> None:
     memory = "unknown" if report.memory_bytes is None else _megabytes(report.memory_bytes)
     rings = sum(min(terminal.ring_bytes, terminal.output_bytes) for terminal in report.terminals)
     user = "nobody" if report.user_pid is None else f"process {report.user_pid} since {_local(report.user_since or 0)}"
-    print(f"host of      {state}")
-    print(f"process      {welcome.pid}, hermitty {welcome.release}, since {_local(welcome.started_at)}")
+    print(visible(f"host of      {state}"))
+    print(visible(f"process      {welcome.pid}, hermitty {welcome.release}, since {_local(welcome.started_at)}"))
     print(f"used by      {user}")
     print(f"memory       {memory}, and {_megabytes(rings)} of output")
     print(f"terminals    {len(report.terminals)}")
@@ -162,7 +163,7 @@ def _print(state: "Path", status: "HostStatus") -> None:
                 _HEADINGS,
                 *(
                     (
-                        terminal.terminal,
+                        visible(terminal.terminal),
                         str(terminal.pid),
                         f"{terminal.cols}x{terminal.rows}",
                         f"{terminal.output_bytes:,}",

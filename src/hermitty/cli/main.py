@@ -8,6 +8,7 @@ from collections.abc import Callable, Sequence
 
 from hermitty.cli.acp_options import add_acp
 from hermitty.cli.cluster import add_cluster
+from hermitty.cli.escapes import escape_logs, tell
 from hermitty.cli.host import add_host
 from hermitty.cli.mcp_options import add_mcp
 from hermitty.cli.play_options import add_play
@@ -178,7 +179,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         sys.stdout.flush()
         return code
     except HermittyError as error:
-        print(f"hermitty: {error}", file=sys.stderr)
+        tell(str(error))
         return 125
     except KeyboardInterrupt:
         return 130
@@ -191,6 +192,7 @@ def main(argv: Sequence[str] | None = None) -> int:
 def _dispatch(options: argparse.Namespace) -> int:
     if options.subcommand != "run":  # which passes on what a program prints, byte for byte
         _speak_utf8()
+    escape_logs()
     use_state_dir(options)
     return _who_does(options.subcommand)(options)
 

@@ -6,8 +6,8 @@ import sys
 import time
 from typing import Any
 
+from hermitty.cli.escapes import visible
 from hermitty.cli.finding import be_patient, connect
-from hermitty.cli.history import visible
 from hermitty.client.http import part
 from hermitty.client.values import Question, question_of
 from hermitty.errors import ApprovalNotFound, InvalidRequest

@@ -8,7 +8,7 @@ import sys
 import time
 from pathlib import Path
 
-from hermitty.cli.history import visible
+from hermitty.cli.escapes import tell, visible
 from hermitty.errors import InvalidRule
 from hermitty.runtime.places import find_places
 from hermitty.runtime.rules import Rule, RuleStore, Scope, problems_of_file, rule_of, table_of
@@ -23,21 +23,17 @@ def manage_rules(options: argparse.Namespace) -> int:
     workspace = os.path.abspath(options.workspace or os.curdir)
     if options.rules_command == "check":
         return _check(workspace, options.files)
-    store = RuleStore.at(find_places(), tell=_tell)
+    store = RuleStore.at(find_places(), tell=tell)
     match options.rules_command:
         case "list":
             return _list(store.listed(workspace=workspace), as_json=options.json)
         case "add":
             rule, expires_in_s = _rule(options)
             kept = store.add(rule, Scope(options.scope), workspace=workspace, expires_in_s=expires_in_s)
-            print(f"{kept.id}: {visible(str(kept))}")
+            print(visible(f"{kept.id}: {kept}"))
         case "remove":
             print(f"removed: {visible(str(store.remove(options.id, workspace=workspace)))}")
     return 0
-
-
-def _tell(text: str) -> None:
-    print(f"hermitty: {visible(text)}", file=sys.stderr)
 
 
 def _list(rules: list[Rule], *, as_json: bool) -> int:

@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import TextIO
 
 import hermitty
+from hermitty.cli.escapes import tell
 from hermitty.cli.told import cancel_when_told
 from hermitty.config import Settings
 from hermitty.errors import CommandDenied, CommandSkipped
@@ -43,7 +44,7 @@ async def _run_unless_told_to_end(options: argparse.Namespace) -> int:
     try:
         return await work
     except (CommandDenied, CommandSkipped) as error:
-        print(f"hermitty: {error}", file=sys.stderr)
+        tell(str(error))
         return NOT_ALLOWED
     except asyncio.CancelledError:
         if told:
@@ -68,7 +69,7 @@ async def _run(options: argparse.Namespace) -> int:
                 command = await runtime.start_in(terminal.id, line, session=options.session, kill_after_s=kill_after_s)
                 result = await _follow(terminal, command, wait_s, quiet=options.json)
             else:
-                print(f"hermitty: {terminal.integration_failed}; running without a terminal", file=sys.stderr)
+                tell(f"{terminal.integration_failed}; running without a terminal")
                 result = await _run_piped(runtime, options, words, wait_s, kill_after_s)
         result = dataclasses.replace(result, session=options.session)
         if options.json:
@@ -271,4 +272,4 @@ def _explain(result: CommandResult) -> None:
         asked = f" ({result.needs_input.prompt.strip()!r})" if result.needs_input.prompt.strip() else ""
         notes.append(f"the command waits for input{asked}, and nobody is here to type; it is stopped now")
     for note in notes:
-        print(f"hermitty: {note}", file=sys.stderr)
+        tell(note)

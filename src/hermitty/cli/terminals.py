@@ -16,8 +16,8 @@ from pathlib import Path
 from typing import Any, Self
 from urllib.parse import urlsplit
 
+from hermitty.cli.escapes import visible
 from hermitty.cli.finding import choose, connect, find_terminal, terminals_of
-from hermitty.cli.history import visible
 from hermitty.client.http import Http, part
 from hermitty.client.values import TerminalView, terminal_of
 from hermitty.errors import InvalidRequest
@@ -66,7 +66,7 @@ def open_terminal(options: argparse.Namespace) -> int:
             answer = await http.send("POST", "/api/terminals", body=body, answer_s=None)
             told = answer.json()
             if not options.attach:
-                print(to_json(told) if options.json else told["id"])
+                print(to_json(told) if options.json else visible(str(told["id"])))
                 return 0
             from hermitty.cli.attach import attach_to
 

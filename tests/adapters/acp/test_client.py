@@ -4,6 +4,7 @@ import asyncio
 import contextlib
 import os
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -12,7 +13,7 @@ from acp._transport import memory_transport_pair
 
 from hermitty.adapters.acp.audience import Offers
 from hermitty.adapters.acp.client import AcpClient, connected
-from hermitty.adapters.acp.permissions import Option, chosen, essence, options_of
+from hermitty.adapters.acp.permissions import Option, chosen, essence, granted, meaning, options_of, with_grants
 from hermitty.adapters.acp.terminals import TerminalEvent
 from hermitty.adapters.acp.updates import Change, Other, Said, ToolCall
 from hermitty.errors import AgentFailed, HermittyError, InvalidRequest, NotSupported, SessionNotFound
@@ -279,10 +280,84 @@ def test_options_without_form_are_left_out() -> None:
         (["/bin/sh", "-c", "ls"], "ls"),
         (["ls", "a b"], "ls 'a b'"),
         (["bash", "-c", "x", "y"], "bash -c x y"),
+        (["/ws/tools/bash", "-c", "ls"], "/ws/tools/bash -c ls"),
+        (["./sh", "-c", "ls"], "./sh -c ls"),
+        (["zsh", "-lc", "ls"], "ls"),
     ],
 )
 def test_a_shell_that_runs_a_line_is_that_line(command: str | list[str], line: str) -> None:
     assert essence(command) == line
+
+
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [
+        ("touch 'a b'", "touch 'a b'"),
+        ("touch made", ["touch", "made"]),
+        ("make CC=gcc @all", ["make", "CC=gcc", "@all"]),
+        ("./configure --prefix=/x", ["./configure", "--prefix=/x"]),
+        ("touch 'a b'", ["bash", "-c", "touch 'a b'"]),
+        ("ls | wc", ["/usr/local/bin/bash", "-lc", "ls | wc"]),
+        (["sh", "-c", "ls"], ["/bin/dash", "-c", "ls"]),
+        (["zsh", "-c", "ls"], ["/usr/bin/zsh", "-c", "ls"]),
+        (["touch", "a b"], ["touch", "a b"]),
+    ],
+)
+def test_what_runs_the_same_is_the_same(one: str | list[str], other: str | list[str]) -> None:
+    assert meaning(one) == meaning(other)
+
+
+@pytest.mark.parametrize(
+    ("read", "run"),
+    [
+        # A program that is only called like a shell.
+        ("make test", ["/ws/tools/bash", "-c", "make test"]),
+        ("make test", ["./bash", "-c", "make test"]),
+        ("make test", ["tools/bash", "-c", "make test"]),
+        ("make test", ["/bash", "-c", "make test"]),
+        ("make test", ["/bin/../ws/bash", "-c", "make test"]),
+        ("make test", ["/usr/bin//bash", "-c", "make test"]),
+        ("make test", ["Bash", "-c", "make test"]),
+        ("make test", ["bash ", "-c", "make test"]),
+        # More than a shell and a line, or a line that is an option to it.
+        ("make test", ["bash", "-c", "make test", "x"]),
+        ("make test", ["bash", "-ic", "make test"]),
+        ("make test", ["bash", "make test"]),
+        ("-x", ["bash", "-c", "-x"]),
+        ("+x", ["bash", "-c", "+x"]),
+        # A program behind another one.
+        ("make test", ["env", "make", "test"]),
+        ("make test", ["env", "PATH=.", "make", "test"]),
+        ("make test", ["sudo", "make", "test"]),
+        ("make test", ["command", "make", "test"]),
+        ("make test", ["exec", "make", "test"]),
+        ("make test", ["env", "bash", "-c", "make test"]),
+        # What is a variable in a line is a file as a program.
+        ("CC=./gcc make", ["CC=./gcc", "make"]),
+        (["CC=./gcc", "make"], "CC=./gcc make"),
+        # Another language.
+        ("echo =ls", ["zsh", "-c", "echo =ls"]),
+        ("echo (ls)", ["fish", "-c", "echo (ls)"]),
+        (["bash", "-c", "echo =ls"], ["zsh", "-c", "echo =ls"]),
+        (["echo", "=ls"], "echo =ls"),
+        (["kill", "%1"], "kill %1"),
+        (["touch", "a\\'b"], "touch 'a\\'\"'\"'b'"),
+        # Other words, other quotes, other letters.
+        ("touch a b", ["touch", "a b"]),
+        ("touch 'a' b", ["touch", "a", "b"]),
+        ("touch $HOME", ["touch", "$HOME"]),
+        ("touch ~", ["touch", "~"]),
+        ("touch *", ["touch", "*"]),
+        ("touch a", ["touch", "a", ""]),
+        ("touch a", "touch  a"),
+        ("touch a", "touch A"),
+        ("touch a", "touch a\n"),
+        ("touch a", "TOUCH a"),
+        (["touch", "a"], ["touch", "a", "b"]),
+    ],
+)
+def test_what_may_run_something_else_is_another_command(read: str | list[str], run: str | list[str]) -> None:
+    assert meaning(read) != meaning(run)
 
 
 async def test_commands_are_judged_by_the_policy(peer: Peer, dial: Dial, person: Person) -> None:
@@ -337,6 +412,134 @@ async def test_what_a_person_allowed_is_not_asked_about_again_by_the_terminal(
     assert await peer.error("terminal/create", command="touch made") == -32001
     assert os.listdir(work) == ["made"]
     assert len(person.asked) == 5
+
+
+def pretender(work: Path, name: str) -> str:
+    """A program of the agent that leaves a trace, whatever it is told."""
+    program = work / name
+    program.parent.mkdir(parents=True, exist_ok=True)
+    program.write_text("#!/bin/sh\n: > ran\n")
+    program.chmod(0o755)
+    return str(program)
+
+
+async def test_leave_for_a_line_is_not_for_a_program_that_is_called_like_a_shell(
+    peer: Peer, dial: Dial, person: Person, work: Path
+) -> None:
+    pretended = pretender(work, "tools/bash")
+    dial.turn(policy__mode="normal")
+    person.answer = Approval("allow", by="a person")
+    assert await permission(peer, execute("touch made")) == "yes!"
+    person.answer = Approval("deny", by="a person")
+    for command in (pretended, "tools/bash", "./tools/bash"):
+        assert await peer.error("terminal/create", command=command, args=["-c", "touch made"]) == -32001
+        assert person.asked[-1].line == f"{command} -c 'touch made'"
+    # The leave is still there for what was meant.
+    await peer.over(await peer.create("bash", "-c", "touch made"))
+    assert sorted(os.listdir(work)) == ["made", "tools"]
+
+
+async def test_leave_for_a_line_with_a_variable_is_not_for_a_file_of_that_name(
+    peer: Peer, dial: Dial, person: Person, work: Path
+) -> None:
+    pretender(work, "X=a/b")
+    dial.turn(policy__mode="normal")
+    person.answer = Approval("allow", by="a person")
+    assert await permission(peer, execute("X=a/b touch made")) == "yes!"
+    person.answer = Approval("deny", by="a person")
+    assert await peer.error("terminal/create", command="X=a/b", args=["touch", "made"]) == -32001
+    assert os.listdir(work) == ["X=a"]
+
+
+async def test_leave_is_for_the_directory_that_was_shown(peer: Peer, dial: Dial, person: Person, work: Path) -> None:
+    for name in ("one", "two"):
+        (work / name).mkdir()
+    link = work / "here"
+    link.symlink_to("one")
+    dial.turn(policy__mode="normal")
+    person.answer = Approval("allow", by="a person")
+    for given in (str(link), "here"):
+        call = execute("touch made", rawInput={"command": "touch made", "cwd": given})
+        assert await permission(peer, call) == "yes!"
+        assert person.asked[-1].cwd == str(link)
+    person.answer = Approval("deny", by="a person")
+    for cwd in (None, str(work), f"{link}/../one", str(work / "one"), "/a\0b"):
+        assert "error" in await peer.ask("terminal/create", sessionId="s1", command="touch made", cwd=cwd)
+    link.unlink()
+    link.symlink_to("two")
+    assert await peer.error("terminal/create", command="touch made", cwd=str(link)) == -32001
+    link.unlink()
+    link.symlink_to("one")
+    await peer.over(await peer.create("touch made", cwd=str(link)))
+    assert (os.listdir(work / "one"), os.listdir(work / "two")) == (["made"], [])
+
+
+async def test_leave_that_is_not_used_ends_with_its_turn(peer: Peer, dial: Dial, person: Person, work: Path) -> None:
+    dial.turn(policy__mode="normal")
+
+    async def allowed() -> None:
+        person.answer = Approval("allow", by="a person")
+        assert await permission(peer, execute("touch made")) == "yes!"
+        person.answer = Approval("deny", by="a person")
+
+    await allowed()
+    async with turn(peer) as (request, _):  # it was not for this one
+        assert await peer.error("terminal/create", command="touch made") == -32001
+        await allowed()
+        peer.reply(request, stopReason="end_turn")
+    assert await peer.error("terminal/create", command="touch made") == -32001
+    async with turn(peer) as (request, _):
+        assert await peer.error("terminal/create", command="touch made") == -32001
+        await allowed()
+        await peer.over(await peer.create("touch made"))
+        peer.reply(request, stopReason="end_turn")
+    assert os.listdir(work) == ["made"]
+
+
+async def test_leave_that_comes_after_its_turn_is_for_nothing(
+    play: Play, rt: Runtime, dial: Dial, person: Person, work: Path
+) -> None:
+    async with play() as peer:
+        dial.turn(policy__mode="normal")
+        person.answer = None
+        async with turn(peer) as (request, _):
+            _, permit = peer.begin(
+                "session/request_permission", sessionId="s1", toolCall=execute("touch made"), options=OPTIONS
+            )
+            await person.was_asked.wait()
+            peer.reply(request, stopReason="end_turn")
+        async with turn(peer) as (request, _):
+            (waiting,) = rt.gate.approvals.pending()
+            rt.gate.approvals.answer(waiting.id, Approval("allow", by="a person"))
+            assert (await permit)["result"]["outcome"]["optionId"] == "yes!"
+            person.answer = Approval("deny", by="a person")
+            assert await peer.error("terminal/create", command="touch made") == -32001
+            peer.reply(request, stopReason="end_turn")
+    assert os.listdir(work) == []
+
+
+async def test_leave_answers_only_the_question_about_its_command(peer: Peer, dial: Dial, person: Person) -> None:
+    dial.turn(policy__mode="normal")
+    await permission(peer, execute("touch made"))
+    (question,) = person.asked
+    assert question.session is not None
+    yes = Approval("allow", by="somebody before")
+    approve = with_grants(person)
+    with granted(question.session, "touch made", yes):
+        assert await approve(question) == yes
+        assert await approve(replace(question, line="touch other")) == person.answer
+        assert await approve(replace(question, session="s9")) == person.answer
+        assert await approve(replace(question, decision="block")) == person.answer
+    assert await approve(question) == person.answer
+
+
+async def test_what_is_told_with_variables_is_asked_about_with_them(peer: Peer, dial: Dial, person: Person) -> None:
+    dial.turn(policy__mode="normal")
+    raw = {"command": "ls", "env": {"LD_PRELOAD": "./evil.so"}}
+    assert await permission(peer, execute("ls", rawInput=raw)) == "no!"
+    assert "./evil.so" in person.asked[0].command
+    assert await permission(peer, execute("ls", rawInput={"command": "touch", "args": ["made"]})) == "no!"
+    assert person.asked[1].line == "touch made"
 
 
 async def test_what_is_no_command_is_asked_about_as_the_agent_tells_it(peer: Peer, dial: Dial, person: Person) -> None:

@@ -102,6 +102,23 @@ def test_without_a_command_there_is_none(raw: object) -> None:
     assert ToolCall("t", kind="execute", raw_input=raw).command is None
 
 
+@pytest.mark.parametrize(
+    ("raw", "command"),
+    [
+        ({"command": "make", "args": ["-n", "test"]}, ("make", "-n", "test")),
+        ({"command": ["make"], "args": ["test"]}, ("make", "test")),
+        ({"cmd": "make", "args": []}, "make"),
+        ({"command": "make", "args": None, "env": {}}, "make"),
+        ({"command": "make", "args": "test"}, None),
+        ({"command": "make", "args": ["test", 1]}, None),
+        ({"command": "make test", "env": {"MAKEFLAGS": "-f evil.mk"}}, None),
+        ({"command": "make test", "env": [{"name": "PATH", "value": "."}]}, None),
+    ],
+)
+def test_a_command_is_all_that_runs_or_it_is_not_known(raw: object, command: object) -> None:
+    assert ToolCall("t", kind="execute", raw_input=raw).command == command
+
+
 def test_only_what_executes_has_a_command() -> None:
     assert ToolCall("t", kind="edit", raw_input={"command": "view"}).command is None
 

@@ -143,8 +143,14 @@ class AcpClient:
         session.is_cancelled = False
         self.terminals.begin_turn(session_id)
         asked = {"sessionId": session_id, "prompt": [{"type": "text", "text": text}]}
-        if self.is_draft:
-            return await self._prompt_draft(session, asked)
+        # What was allowed and not used is not for another turn.
+        self._permissions.grants.forget(session.name)
+        try:
+            return await (self._prompt_draft(session, asked) if self.is_draft else self._prompt(asked))
+        finally:
+            self._permissions.grants.forget(session.name)
+
+    async def _prompt(self, asked: Mapping[str, Any]) -> str:
         answer = await self._request("session/prompt", asked)
         await self._connection.settled()
         reason = answer.get("stopReason")
@@ -252,11 +258,11 @@ class AcpClient:
     ) -> CreateTerminalResponse:
         """Start a command in a terminal."""
         session = self._session(session_id)
+        words = [command, *args] if args else command
         said = None
         if not env:
-            words = [command, *args] if args else command
-            said = self._permissions.grants.take(session.name, words, cwd or session.cwd)
-        with granted(said):
+            said = self._permissions.grants.take(session.name, words, session.cwd if cwd is None else cwd)
+        with granted(session.name, words, said):
             return await self.terminals.create_terminal(session_id, command, args, env, cwd, output_byte_limit)
 
     async def read_text_file(

@@ -7,7 +7,7 @@ import json
 from collections import OrderedDict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any, Literal
+from typing import Any, Literal, TypeGuard
 
 from hermitty.adapters.acp.displays import DisplayTerminals
 
@@ -67,15 +67,21 @@ class ToolCall:
 
     @property
     def command(self) -> str | tuple[str, ...] | None:
-        """Return the command that it runs, if it says so: a line, or the words of a program."""
-        if self.kind != "execute" or not isinstance(self.raw_input, Mapping):
+        """Return the command that it runs, if it says so: a line, or the words of a program.
+
+        With variables, or arguments that are no words, it is not known what would run.
+        """
+        if self.kind != "execute" or not isinstance(self.raw_input, Mapping) or self.raw_input.get("env"):
+            return None
+        args = self.raw_input.get("args") or ()
+        if not _are_words(args):
             return None
         for name in ("command", "cmd"):
             found = self.raw_input.get(name)
             if isinstance(found, str) and found.strip():
-                return found
-            if isinstance(found, list) and found and all(isinstance(word, str) for word in found) and found[0]:
-                return tuple(found)
+                return (found, *args) if args else found
+            if isinstance(found, list) and found and _are_words(found) and found[0]:
+                return (*found, *args)
         return None
 
     @property
@@ -234,6 +240,10 @@ def entries_of(entries: object) -> tuple[tuple[str, str], ...]:
         for each in entries
         if isinstance(each, Mapping)
     )
+
+
+def _are_words(value: object) -> TypeGuard[Sequence[str]]:
+    return isinstance(value, (list, tuple)) and all(isinstance(word, str) for word in value)
 
 
 def _text(value: object) -> str:
