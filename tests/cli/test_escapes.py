@@ -14,7 +14,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from hermitty.cli import cluster, doctor, run
-from hermitty.cli.escapes import visible, visible_lines
+from hermitty.cli.escapes import escaping_handler, visible, visible_lines
 from hermitty.cli.main import main
 from hermitty.cluster.control import Observed
 from hermitty.model import CommandId, CommandResult, Quality, State
@@ -174,3 +174,9 @@ def test_where_a_setting_comes_from_is_shown(
     assert f"{tmp_path}/work{SHOWN}/.hermitty.toml:1" in out
     assert SHOWN in err
     assert (out + err).replace("\n", "").isprintable()
+
+
+def test_a_handler_escapes_what_is_logged(capsys: pytest.CaptureFixture[str]) -> None:
+    handler = escaping_handler("here: %(message)s")
+    handler.emit(logging.LogRecord("name", logging.WARNING, "path", 1, "bad \x1b[2J %s", ("\x9b31m",), None))
+    assert capsys.readouterr().err == "here: bad \\x1b[2J \\x9b31m\n"

@@ -22,6 +22,13 @@ def tell(text: str) -> None:
     print(f"hermitty: {visible(text)}", file=sys.stderr)
 
 
+def escaping_handler(format_: str) -> logging.Handler:
+    """Return a handler that writes what is logged to standard error, escaped."""
+    handler = logging.StreamHandler(sys.stderr)
+    handler.setFormatter(_Escaping(format_))
+    return handler
+
+
 def escape_logs() -> None:
     """Escape what is logged where nobody has said how: warnings, on standard error."""
     if logging.lastResort is not None:

@@ -12,6 +12,7 @@ from collections.abc import AsyncIterator, Callable
 from pathlib import Path
 from urllib.parse import urlsplit
 
+from hermitty.cli.escapes import escaping_handler, visible
 from hermitty.client.finding import ServerAddress, find_server
 from hermitty.errors import HermittyError, InvalidRequest, NotSupported, ServerUnavailable, UnsafeAddress
 from hermitty.runtime.api import SettingsSource, build_runtime
@@ -35,7 +36,7 @@ _SIGNALS = ("SIGTERM", "SIGHUP", "SIGINT")
 
 def serve_mcp(options: argparse.Namespace) -> int:
     """Serve until the client leaves or somebody says that it is enough; return the exit code."""
-    logging.basicConfig(stream=sys.stderr, level=logging.WARNING, format="hermitty mcp: %(message)s")
+    logging.basicConfig(level=logging.WARNING, handlers=[escaping_handler("hermitty mcp: %(message)s")])
     if options.cwd:
         try:
             os.chdir(options.cwd)
@@ -80,7 +81,7 @@ async def _relayed(token: str | None) -> bool:
             await relay.check()
         except HermittyError as exc:
             if not (isinstance(exc, ServerUnavailable) and exc.url is None):  # nobody has started one
-                why = " ".join(str(exc).split())
+                why = visible(" ".join(str(exc).split()))
                 print(f"hermitty mcp: {why}; the terminals are its own instead", file=sys.stderr, flush=True)
             return False
         await relay.serve()

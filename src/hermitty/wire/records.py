@@ -1,6 +1,7 @@
 """Records as JSON: the shapes that users and other programs rely on."""
 
 import json
+import re
 from dataclasses import asdict
 from typing import Any
 
@@ -34,6 +35,14 @@ def result_of_dict(values: dict[str, Any]) -> CommandResult:
     return CommandResult(**known)
 
 
+# Control characters beyond ASCII, and those that turn the direction of writing: terminals obey them.
+_CONTROLS = re.compile("[\x7f-\x9f\u200e\u200f\u202a-\u202e\u2066-\u2069]")
+
+
 def to_json(value: Any) -> str:
-    """Write JSON on one line. Bytes that were no text stay visible as replacement characters."""
-    return json.dumps(value, ensure_ascii=False).encode("utf-8", "replace").decode()
+    """Write JSON on one line, without anything that a terminal would obey.
+
+    Bytes that were no text stay visible as replacement characters.
+    """
+    text = json.dumps(value, ensure_ascii=False).encode("utf-8", "replace").decode()
+    return _CONTROLS.sub(lambda found: f"\\u{ord(found[0]):04x}", text)
