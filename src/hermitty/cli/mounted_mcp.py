@@ -1,4 +1,7 @@
-"""The MCP server as a part of `hermitty serve`, at /mcp: made when the first client comes."""
+"""The MCP server as a part of `hermitty serve`, at /mcp: made when the first client comes.
+
+It is told with each request which token was shown, and what that is for.
+"""
 
 import asyncio
 import contextlib
@@ -9,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 from aiohttp import web
 
 from hermitty.errors import HermittyError, NotSupported
-from hermitty.server.access import Scope
+from hermitty.server.access import Access, Scope
 from hermitty.server.guard import check_scope
 from hermitty.server.parts import PARTS
 
@@ -23,7 +26,10 @@ _LAST_CALLS_S = 3.0
 
 
 def mount_mcp(app: web.Application) -> None:
-    """Let clients of the Model Context Protocol use the runtime of a server, with a token for `run`."""
+    """Let clients of the Model Context Protocol use the runtime of a server, with a token for `run`.
+
+    What a tool needs besides is what the HTTP API needs for the same; without `approve`, nobody is asked by the client.
+    """
     mounted = _Mounted(app)
     app.router.add_route("*", _PATH, mounted.handle)
     app.on_shutdown.append(mounted.hang_up)
@@ -53,8 +59,15 @@ class _Mounted:
         listens = request.method == "GET" or request.headers.get("Mcp-Method") == "subscriptions/listen"
         alike = self._streams if listens else self._calls
         alike.add(answering)
+
+        def turn_out() -> None:
+            # A call that has arrived is answered; what listens would go on.
+            if listens or not request.content.is_eof():
+                answering.cancel()
+
         try:
-            return await bridge.handle(request)
+            with self._parts.guard.standing.hold(access, turn_out):
+                return await bridge.handle(request, _known_as(access))
         finally:
             alike.discard(answering)
 
@@ -100,6 +113,12 @@ class _Mounted:
         keeping = asyncio.get_running_loop().create_task(self._parts.runs.detached(_ended(command)))
         self._kept.add(keeping)
         keeping.add_done_callback(self._kept.discard)
+
+
+def _known_as(access: Access) -> dict[str, Any]:
+    from hermitty.adapters.mcp.rights import known_as
+
+    return known_as(access.token_id, [scope.value for scope in Scope if access.may(scope)])
 
 
 async def _ended(command: "asyncio.Task[Any]") -> None:

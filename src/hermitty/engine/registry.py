@@ -195,7 +195,7 @@ class Registry:
         self._ledger.purge()
         return [
             entry.terminal
-            for entry in self._ledger.entries.values()
+            for entry in sorted(self._ledger.entries.values(), key=lambda entry: entry.number)  # not as they arrived
             if busy in (None, entry.terminal.is_busy)
             and session in (None, entry.session)
             and workspace in (None, entry.workspace)

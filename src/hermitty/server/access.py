@@ -17,11 +17,14 @@ class Scope(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Access:
-    """Somebody who has shown a token. `name` is for people and records, never the token."""
+    """Somebody who has shown a token, or the cookie of a login. `name` is for people and records, never the token."""
 
     name: str
     scopes: frozenset[Scope]
     how: Literal["header", "cookie"]
+    token_id: str = ""
+    login: str | None = None  # the hash of the cookie
+    ends_at: float | None = None  # seconds since 1970; None: it counts until somebody ends it
 
     def may(self, scope: Scope) -> bool:
         """Tell whether something is allowed."""

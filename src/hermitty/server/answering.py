@@ -43,10 +43,11 @@ def handler_of(route: Route) -> Handler:
             parts.guard.check_rate(access)
         query = read_query(request.query.items(), route.query) if route.query is not None else None
         body: Any = None
-        if route.raw_body:
-            body = await read_all(request)
-        elif route.body is not None:
-            body = read_body(await read_all(request), route.body)
+        if route.raw_body or route.body is not None:
+            data = await read_all(request)
+            if route.scope is not None:
+                parts.guard.check_standing(access)  # the body may have taken its time
+            body = data if route.raw_body else read_body(data, route.body)
         answer = await route.handler(Call(parts, request, access, body, query))
         if isinstance(answer, web.StreamResponse):
             return answer

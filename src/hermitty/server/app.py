@@ -38,7 +38,7 @@ def build_app(
     static: Path = STATIC,
 ) -> web.Application:
     """Make the application in front of a runtime, which stays the caller's. Call it in the event loop."""
-    attachments = Attachments(runtime)
+    attachments = Attachments(runtime, standing=guard.standing)
     views = Views(runtime, attachments.viewers)
     parts = Parts(
         runtime=runtime,

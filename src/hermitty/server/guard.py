@@ -2,7 +2,6 @@
 
 import time
 from collections.abc import Callable
-from typing import Literal
 
 from aiohttp import hdrs, web
 
@@ -18,6 +17,7 @@ from hermitty.errors import (
 from hermitty.server.access import Access, Scope
 from hermitty.server.hosts import HostName, Names, is_own_origin, parse_host
 from hermitty.server.logins import Logins
+from hermitty.server.standing import Standing
 from hermitty.server.throttle import Throttle
 from hermitty.server.tokens import STRONG_CHARACTERS, Token, Tokens
 
@@ -43,6 +43,8 @@ class Guard:
     ) -> None:
         self.tokens = tokens
         self.logins = logins
+        self.standing = Standing(self._counts)
+        tokens.when_deleted = logins.when_ended = self.standing.look
         self.is_tls = is_tls
         # Browsers take a cookie with this prefix only over TLS, for one host and its root.
         self.cookie = f"__Host-hermitty-{port}" if is_tls else f"hermitty-{port}"
@@ -77,16 +79,18 @@ class Guard:
             kind, _, text = shown.partition(" ")
             if kind.lower() not in ("bearer", "token"):
                 raise NotAuthenticated("show the token as `Authorization: Bearer TOKEN`")
-            return _access(self.try_token(text.strip(), request.remote or ""), "header")
+            token = self.try_token(text.strip(), request.remote or "")
+            return Access(token.name, token.scopes, "header", token.id, ends_at=token.expires_at)
         cookie = request.cookies.get(self.cookie)
-        token = self.logins.find(cookie) if cookie else None
-        if token is None:
+        login = self.logins.find(cookie) if cookie else None
+        if login is None:
             raise NotAuthenticated("this needs the token: `Authorization: Bearer TOKEN`, or open the page and log in")
-        access = _access(token, "cookie")
+        token = login.token
+        ends_at = login.ends_at if token.expires_at is None else min(login.ends_at, token.expires_at)
         if request.headers.get(hdrs.ORIGIN) is None and not is_safe(request):
             # A browser always tells it; other programs have the token.
             raise OriginNotAllowed(None)
-        return access
+        return Access(token.name, token.scopes, "cookie", token.id, login.id, ends_at)
 
     def try_token(self, text: str, address: str) -> Token:
         """Return the token that somebody shows. Too many wrong ones from an address: it has to wait.
@@ -102,6 +106,11 @@ class Guard:
             raise TooManyRequests("wrong tokens", max(1.0, wait_s))
         raise NotAuthenticated("this token is not known, or it has expired")
 
+    def check_standing(self, access: Access) -> None:
+        """Raise NotAuthenticated when somebody who was let in counts no more."""
+        if not self._counts(access):
+            raise NotAuthenticated("this token or login does not count any more")
+
     def check_rate(self, access: Access) -> None:
         """Count a request, or raise TooManyRequests."""
         wait_s = self._rates.take(access.name, self._clock())
@@ -112,6 +121,9 @@ class Guard:
         """Return the text of a new cookie, and for how many seconds it counts."""
         keep_s = self._settings().login_days * 86_400
         return self.logins.begin(token, keep_s), keep_s
+
+    def _counts(self, access: Access) -> bool:
+        return self.tokens.has(access.token_id) and (access.login is None or self.logins.has(access.login))
 
 
 def is_safe(request: web.Request) -> bool:
@@ -137,7 +149,3 @@ def headers_of(error: AccessRefused) -> dict[str, str]:
     if isinstance(error, NotAuthenticated):
         return {hdrs.WWW_AUTHENTICATE: 'Bearer realm="hermitty"'}
     return {}
-
-
-def _access(token: Token, how: Literal["header", "cookie"]) -> Access:
-    return Access(token.name, token.scopes, how)

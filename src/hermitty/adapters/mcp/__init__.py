@@ -7,6 +7,7 @@ texts       what a model reads
 schemas     what a program reads
 tools       the tools: names, descriptions, arguments, annotations
 approvals   questions about commands, answered in a form of the client
+rights      what whoever calls may do
 resources   terminals as resources, and who is told that they changed
 server      all of it on one MCP server
 stdio, app, bridge, http    the ways to it

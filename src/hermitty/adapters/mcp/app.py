@@ -5,6 +5,7 @@ import hmac
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
+from mcp.server.auth.middleware.auth_context import AuthContextMiddleware
 from mcp.server.transport_security import TransportSecuritySettings
 from starlette.datastructures import Headers
 from starlette.responses import JSONResponse
@@ -33,7 +34,7 @@ def asgi_app(
     """Make the application. It has to be started and ended (lifespan).
 
     Without a token everybody is let in, and with `checks_place` false from everywhere: for an application around this
-    one that has checked both.
+    one that has checked both, and says in the scope of each request what it may do (`rights.known_as`).
     """
     names = [*_LOOPBACK, *hosts]
     security = TransportSecuritySettings(
@@ -47,7 +48,7 @@ def asgi_app(
     app: ASGIApp = server.streamable_http_app(
         streamable_http_path=PATH, transport_security=security, max_request_body_size=body_bytes
     )
-    return _Owner(app if token is None else _Tokened(app, token))
+    return _Owner(AuthContextMiddleware(app) if token is None else _Tokened(app, token))
 
 
 class _Owner:

@@ -5,7 +5,7 @@ WebSockets are not bridged. A client that leaves is told to the application as a
 
 import asyncio
 import contextlib
-from collections.abc import AsyncIterator, Awaitable, Callable, MutableMapping
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, MutableMapping
 from typing import Any
 
 from aiohttp import web
@@ -67,10 +67,10 @@ class AsgiBridge:
             await asyncio.wait({life})
             life.result()
 
-    async def handle(self, request: web.Request) -> web.StreamResponse:
-        """Answer a request."""
+    async def handle(self, request: web.Request, known: Mapping[str, Any] | None = None) -> web.StreamResponse:
+        """Answer a request. `known` is added to its scope."""
         exchange = _Exchange(request)
-        await self._app(_scope(request), exchange.receive, exchange.send)
+        await self._app({**_scope(request), **(known or {})}, exchange.receive, exchange.send)
         if exchange.response is None:
             raise web.HTTPInternalServerError
         return exchange.response

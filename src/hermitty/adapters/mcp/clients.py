@@ -8,6 +8,8 @@ from typing import Any
 
 from mcp.server.mcpserver import Context
 
+from hermitty.adapters.mcp.rights import may
+
 _CONNECTION_HEADER = "mcp-session-id"
 # Names the session of a client whose calls do not: a relay's, which is one client and many connections.
 SESSION_HEADER = "hermitty-session"
@@ -27,12 +29,19 @@ def client_name(ctx: AnyContext) -> str:
 
 
 def can_elicit(ctx: AnyContext) -> bool:
-    """Tell whether the client shows forms: it says so, and it can be reached."""
+    """Tell whether a person answers in the client's forms: it shows them, can be reached, and its token is for that."""
+    if not may_answer(ctx):
+        return False
     capabilities = ctx.client_capabilities
     elicitation = capabilities.elicitation if capabilities is not None else None
     if elicitation is None or (elicitation.form is None and elicitation.url is not None):
         return False
     return not is_legacy(ctx) or ctx.session.can_send_request
+
+
+def may_answer(ctx: AnyContext) -> bool:
+    """Tell whether what comes from this client counts as a person's answer."""
+    return may(ctx.request_context.request, "approve")
 
 
 def is_legacy(ctx: AnyContext) -> bool:

@@ -139,6 +139,8 @@ class Flights:
         question = approvals.find(question_id)
         if consent is None or question.decision == "block" or question.line != consent.line:
             return
+        if consent.allow and question.cwd != consent.cwd:
+            return  # the person saw another place: this is a question of its own
         scope = Scope(consent.scope) if consent.scope in tuple(question.scopes) else Scope.ONCE
         answer = Approval("allow" if consent.allow else "deny", scope, by=consent.by, note=consent.note)
         try:

@@ -12,6 +12,7 @@ from pydantic import ValidationError
 
 from hermitty.adapters.mcp.clients import session_namer
 from hermitty.adapters.mcp.resources import Bus, Updates, add_resources, live_resources
+from hermitty.adapters.mcp.rights import check_rights
 from hermitty.adapters.mcp.sessions import Sessions
 from hermitty.adapters.mcp.spec_tools import build_spec_tools
 from hermitty.adapters.mcp.terminals import Terminals
@@ -39,6 +40,7 @@ class TerminalServer(MCPServer[Any]):
             version=__version__,
             tools=tools,
             subscriptions=bus,
+            middleware=[check_rights],
             log_level="WARNING",
         )
         self._terminals = terminals

@@ -38,9 +38,10 @@ class Line:
 
 @dataclass(frozen=True, slots=True)
 class Consent:
-    """What a person said in a form of the client, about one command."""
+    """What a person said in a form of the client, about one command in one directory, both as they were shown."""
 
     line: str
+    cwd: str | None
     allow: bool
     scope: Literal["once", "session", "workspace", "user"]
     by: str

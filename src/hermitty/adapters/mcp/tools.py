@@ -13,12 +13,13 @@ from pydantic import Field
 
 from hermitty.adapters.mcp import schemas
 from hermitty.adapters.mcp.answers import answer, command_answer, data_of, explaining, waited_answer
-from hermitty.adapters.mcp.approvals import Said, asking, consent_of
+from hermitty.adapters.mcp.approvals import Asking, Said, ask
 from hermitty.adapters.mcp.clients import AnyContext, SessionOf
 from hermitty.adapters.mcp.progress import progress
 from hermitty.adapters.mcp.terminals import LONGEST_WAIT_S, Line, SandboxMode, Terminals, Until
 from hermitty.adapters.mcp.texts import found_text, opened_text, piece_text, screen_text, terminals_text
 from hermitty.errors import InvalidRequest
+from hermitty.runtime.approvals import Question
 
 READS = ToolAnnotations(read_only_hint=True, destructive_hint=False, idempotent_hint=True, open_world_hint=False)
 ACTS = ToolAnnotations(read_only_hint=False, destructive_hint=True, idempotent_hint=False, open_world_hint=True)
@@ -65,10 +66,10 @@ Limit = Annotated[int, Field(ge=1, le=_MOST_BYTES, description="Most bytes to re
 
 def build_tools(terminals: Terminals, session_of: SessionOf) -> list[Tool]:
     """Make the tools over some terminals."""
-    ask = asking(terminals)
+    asking = Asking(terminals)
     explained = explaining(terminals)
 
-    async def approve(
+    async def foresee(
         command: str,
         cwd: str | None,
         terminal_id: str | None,
@@ -77,13 +78,17 @@ def build_tools(terminals: Terminals, session_of: SessionOf) -> list[Tool]:
         session: str | None,
         sandbox: SandboxMode | None,
         ctx: AnyContext,
-    ) -> Elicit[Any] | None:
+    ) -> Question | None:
         line = Line(command, session_of(ctx, session), cwd, terminal_id, shell, env or {}, sandbox=sandbox)
-        return await ask(line, ctx)
+        return asking.foresee(line, ctx)
+
+    async def approve(asked: Annotated[Question | None, Resolve(foresee)]) -> Elicit[Any] | None:
+        return ask(asked)
 
     @explained
     async def run(
         ctx: AnyContext,
+        asked: Annotated[Question | None, Resolve(foresee)],
         said: Annotated[Said, Resolve(approve)],
         command: Command,
         cwd: Cwd = None,
@@ -98,13 +103,15 @@ def build_tools(terminals: Terminals, session_of: SessionOf) -> list[Tool]:
         sandbox: Sandbox = None,
     ) -> Annotated[CallToolResult, schemas.CommandOutput]:
         line = Line(command, session_of(ctx, session), cwd, terminal_id, shell, env or {}, kill_after_s, sandbox)
+        consent = await asking.consent(line, asked, said, ctx)
         async with progress(ctx) as tell:
-            result = await terminals.run(line, wait_s=yield_s, consent=consent_of(said, command, ctx), glimpse=tell)
+            result = await terminals.run(line, wait_s=yield_s, consent=consent, glimpse=tell)
         return await command_answer(result, terminals)
 
     @explained
     async def start(
         ctx: AnyContext,
+        asked: Annotated[Question | None, Resolve(foresee)],
         said: Annotated[Said, Resolve(approve)],
         command: Command,
         cwd: Cwd = None,
@@ -115,7 +122,7 @@ def build_tools(terminals: Terminals, session_of: SessionOf) -> list[Tool]:
         sandbox: Sandbox = None,
     ) -> Annotated[CallToolResult, schemas.CommandOutput]:
         line = Line(command, session_of(ctx, session), cwd, terminal_id, shell, env or {}, sandbox=sandbox)
-        result = await terminals.run(line, wait_s=0, consent=consent_of(said, command, ctx))
+        result = await terminals.run(line, wait_s=0, consent=await asking.consent(line, asked, said, ctx))
         return await command_answer(result, terminals)
 
     @explained

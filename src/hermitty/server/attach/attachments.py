@@ -15,6 +15,7 @@ from hermitty.server.attach.connection import Connection
 from hermitty.server.attach.fanout import Viewer
 from hermitty.server.attach.limits import AttachLimits
 from hermitty.server.attach.relay import Relay
+from hermitty.server.standing import Standing
 from hermitty.wire.attach import CloseCode, close_reason
 
 _USUAL = AttachLimits()
@@ -35,8 +36,9 @@ async def refuse(
 class Attachments:
     """Who watches what. Made in the event loop; ends with `close`."""
 
-    def __init__(self, runtime: Runtime, *, limits: AttachLimits = _USUAL) -> None:
+    def __init__(self, runtime: Runtime, *, limits: AttachLimits = _USUAL, standing: Standing | None = None) -> None:
         self._runtime = runtime
+        self._standing = standing or Standing(lambda access: True)
         self._limits = limits
         self._loop = asyncio.get_running_loop()
         self._relays: dict[TerminalId, Relay] = {}
@@ -68,7 +70,7 @@ class Attachments:
             relay.look(by)
 
     async def serve(self, request: web.Request, access: Access, terminal_id: str) -> web.WebSocketResponse:
-        """Let somebody watch a terminal, until the end of either. Who it is has been checked."""
+        """Let somebody watch a terminal, until the end of either, or of their right to. Who it is has been checked."""
         if obstacle := self._obstacle(terminal_id) or self._lack_of_room(terminal_id):
             return await refuse(request, *obstacle, limits=self._limits)
         with self._place(terminal_id):
@@ -82,8 +84,16 @@ class Attachments:
             transport = request.transport
             if transport is None:
                 return ws  # it has left already
-            connection = Connection(ws, request.protocol, transport, writer, self._limits, self._before_input)
-            with self._connected(connection):
+            connection = Connection(
+                ws,
+                request.protocol,
+                transport,
+                writer,
+                self._limits,
+                self._before_input,
+                lambda: self._standing.counts(access),
+            )
+            with self._connected(connection), self._standing.hold(access, connection.turn_out):
                 if obstacle := self._obstacle(terminal_id):  # that came up meanwhile
                     connection.end(*obstacle)
                     await connection.leave()

@@ -31,6 +31,8 @@ from hermitty.wire.attach import (
     text_frame,
 )
 
+_TURNED_OUT = CloseCode.NOT_AUTHENTICATED, "the token or the login does not count any more"
+
 
 class Connection:
     """The link of a viewer to the server. Frames are written to the transport as they are: only the loop writes."""
@@ -43,8 +45,11 @@ class Connection:
         writer: AbstractStreamWriter,
         limits: AttachLimits,
         before_input: Callable[[str, bytes], Awaitable[None]],
+        still_counts: Callable[[], bool] = lambda: True,
     ) -> None:
         self._ws = ws
+        self._still_counts = still_counts  # whoever watches: a frame may be quicker than the timer that ends it
+        self._is_turned_out = False
         self._before_input = before_input
         self._protocol = protocol
         self._transport = transport
@@ -73,7 +78,7 @@ class Connection:
 
     def write(self, frame: bytes) -> None:
         """Send whole frames, in order."""
-        if not self._transport.is_closing():
+        if not self._transport.is_closing() and not self._is_turned_out:
             self._transport.write(frame)
 
     def when_drained(self, callback: Callable[[], None]) -> None:
@@ -87,6 +92,14 @@ class Connection:
             self._goodbye = (code, reason)
             if self._receiving is not None:
                 self._receiving.reschedule(self._loop.time())
+
+    def turn_out(self) -> None:
+        """Close it for somebody who counts no more: nothing is sent or taken from now on."""
+        self._is_turned_out = True
+        if self._goodbye is None:
+            self.end(*_TURNED_OUT)
+        else:
+            self._goodbye = _TURNED_OUT  # instead of what was to be said
 
     async def _drain(self, callback: Callable[[], None]) -> None:
         with contextlib.suppress(ConnectionError):  # whoever receives notices the same
@@ -148,6 +161,8 @@ class Connection:
         while self._goodbye is None:
             message = await self._ws.receive()
             self._is_asked = False
+            if not self._is_here():
+                return
             match message.type:
                 case WSMsgType.BINARY:
                     await self._type(relay, viewer, cast("bytes", message.data))
@@ -160,6 +175,12 @@ class Connection:
                 case _:
                     return
 
+    def _is_here(self) -> bool:
+        """Tell whether something may be taken from whoever watches."""
+        if not self._is_turned_out and not self._still_counts():
+            self.turn_out()
+        return not self._is_turned_out
+
     # What a viewer sends.
 
     async def _type(self, relay: Relay, viewer: Viewer, data: bytes) -> None:
@@ -167,6 +188,8 @@ class Connection:
             return
         if self._may(viewer):
             await self._before_input(relay.terminal.id, data)
+            if not self._is_here():
+                return
             try:
                 relay.typed(viewer, data)
             except TerminalClosed:

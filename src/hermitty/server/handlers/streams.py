@@ -30,8 +30,11 @@ async def events(call: Call[None, requests.EventsQuery]) -> web.StreamResponse:
     feed.readers += 1
     try:
         await response.prepare(call.request)
-        with contextlib.suppress(ConnectionError, TimeoutError):  # the reader has left, or takes nothing any more
-            await _tell(response, feed, last, call)
+        # The reader has left, takes nothing any more, or may not be told any more.
+        with contextlib.suppress(ConnectionError, TimeoutError):
+            async with asyncio.timeout(None) as telling:
+                with call.parts.guard.standing.hold(call.access, lambda: telling.reschedule(_now())):
+                    await _tell(response, feed, last, call)
     finally:
         feed.readers -= 1
     return response
@@ -59,6 +62,10 @@ async def _tell(response: web.StreamResponse, feed: Feed, last: str | None, call
             return
         elif not await feed.wait(call.parts.settings.current().server.heartbeat_s):
             await _write(response, b": alive\n\n")
+
+
+def _now() -> float:
+    return asyncio.get_running_loop().time()
 
 
 async def _write(response: web.StreamResponse, data: bytes) -> None:
