@@ -15,8 +15,8 @@ from hermitty.cluster.local import LocalPlacement, node_state
 from hermitty.cluster.names import Whereabouts, whereabouts
 from hermitty.cluster.place import Place
 from hermitty.errors import HostUnavailable, TerminalNotFound
-from hermitty.host.base import Host, HostedPty
-from hermitty.model import TerminalId
+from hermitty.host.base import FoundPty, Host, HostedPty
+from hermitty.model import Size, TerminalId
 from tests.cluster.conftest import PATIENT, EndLater
 from tests.contract.host_contract import HostContract
 from tests.support.kernel import gone, so
@@ -254,3 +254,36 @@ async def test_an_agent_ends_with_whoever_started_it_and_its_terminals_do_not(
 
     await gone(agent)
     await so(lambda: not (state / "host" / "agent.json").exists())
+
+
+async def test_a_terminal_of_which_nothing_can_be_read_stays_and_the_others_are_found(
+    cluster: Cluster, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    host, _ = await cluster.gateway(1)
+    names = []
+    for name in ("t_0001", "t_0002", "t_0003"):
+        _, sink = await opened(host, "echo ready; read x", "a", name)
+        await sink.printed(b"ready")
+        names.append((await host.at("a")).name_terminal(TerminalId(name)))
+    await host.leave()
+    host, _ = await cluster.gateway(1)
+    (remote,) = host._remotes.values()
+    read_file = remote.read_file
+
+    async def read_others(found: FoundPty, name: str) -> bytes | None:
+        if found.terminal == names[1]:
+            raise HostUnavailable("too many open files")
+        return await read_file(found, name)
+
+    monkeypatch.setattr(remote, "read_file", read_others)
+    assert {each.terminal for each in await host.found()} == {names[0], names[2]}
+    monkeypatch.undo()
+    assert {each.terminal for each in await host.found()} == set(names)
+
+
+async def test_a_terminal_that_was_not_found_is_not_one_without_files(cluster: Cluster) -> None:
+    host, _ = await cluster.gateway(1)
+    nowhere = FoundPty(TerminalId("t_none"), 1, "/", Size(cols=80, rows=24), 0, 0, 0, 0)
+
+    with pytest.raises(HostUnavailable, match="t_none"):
+        await host.read_file(nowhere, "kept.owner")

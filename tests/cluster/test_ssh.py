@@ -1,14 +1,15 @@
 """Nodes that are reached through a process: any program whose input and output lead to an agent, and a real ssh."""
 
 import asyncio
+import contextlib
 import getpass
 import os
 import shutil
 import signal
 import subprocess
 import sys
-from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
+from collections.abc import AsyncIterator, Iterator
+from contextlib import asynccontextmanager, contextmanager
 from pathlib import Path
 
 import pytest
@@ -18,13 +19,15 @@ from hermitty.cluster.endpoint import Endpoint
 from hermitty.cluster.listed import ListedPlacement, parse_nodes, ssh_command
 from hermitty.cluster.presence import NodeState
 from hermitty.cluster.remote import RemoteHost
+from hermitty.cluster.tunnel import Tunnel
 from hermitty.errors import InvalidRequest
 from hermitty.model import ExitStatus
 from hermitty.runtime.clustered import open_clustered
 from tests.cluster.conftest import PATIENT, EndLater
 from tests.cluster.test_breaks import COUNT, NUMBERS, PRINT_NUMBERS, opened
-from tests.support.kernel import gone, so
+from tests.support.kernel import gone, gone_now, is_alive, so
 from tests.support.runtimes import settings_in
+from tests.support.shells import PATIENCE_S
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="looks into /proc")
 
@@ -109,6 +112,102 @@ async def test_what_the_process_complains_about_is_told(script: str, problem: st
     async with gateway("/bin/sh", "-c", script) as remote:
         await so(lambda: problem in remote.problem)
         assert remote.state is NodeState.CONNECTING
+
+
+@contextmanager
+def helper(tmp_path: Path, *, leads: bool) -> Iterator[tuple[str, Path]]:
+    """What a process like ssh starts, which holds its standard error: how, and where its number is written.
+
+    It is started once, and ends with the test.
+    """
+    number = tmp_path / "helper"
+    words = "setsid sh" if leads else "sh"
+    start = f"{words} -c 'echo $$ >{number}; exec sleep 1000' </dev/null >/dev/null &"
+    try:
+        yield f"[ -e {number} ] || {{ {start} while ! [ -s {number} ]; do sleep 0.01; done; }}", number
+    finally:
+        pid = int(number.read_text())
+        with contextlib.suppress(FileNotFoundError, ProcessLookupError):  # it has ended
+            if Path(f"/proc/{pid}/cmdline").read_bytes() == b"sleep\x001000\0":
+                os.kill(pid, signal.SIGKILL)
+                gone_now(pid)
+
+
+async def test_a_connection_is_over_with_its_process_whoever_holds_its_standard_error(
+    state: Path, tmp_path: Path
+) -> None:
+    with helper(tmp_path, leads=True) as (start, number):
+        async with gateway("/bin/sh", "-c", f'{start}; exec "$@"', "sh", *agent_words(state)) as remote:
+            link = await remote.ready()
+            pid = tunnel_pid(remote)
+
+            link.abort("no answer")
+
+            async with asyncio.timeout(PATIENCE_S):
+                await link.gone.wait()
+            await so(lambda: remote.state is NodeState.LIVE and tunnel_pid(remote) != pid)
+            assert is_alive(int(number.read_text()))
+
+
+async def test_what_a_process_started_in_its_group_ends_with_the_connection(state: Path, tmp_path: Path) -> None:
+    with helper(tmp_path, leads=False) as (start, number):
+        async with gateway("/bin/sh", "-c", f'{start}; exec "$@"', "sh", *agent_words(state)) as remote:
+            await remote.ready()
+            pid = int(number.read_text())
+            assert is_alive(pid)
+            async with asyncio.timeout(PATIENCE_S):
+                await remote.leave()
+        await gone(pid)
+
+
+async def test_the_last_words_of_a_process_are_told_whoever_holds_its_standard_error(tmp_path: Path) -> None:
+    with helper(tmp_path, leads=True) as (start, number):
+        script = f"read secret; {start}; echo first >&2; echo 'ann@two: Permission denied (publickey).' >&2; exit 255"
+        async with gateway("/bin/sh", "-c", script) as remote:
+            await so(lambda: "Permission denied" in remote.problem)
+            assert remote.state is NodeState.CONNECTING
+            assert is_alive(int(number.read_text()))
+
+
+class Undead(asyncio.SubprocessTransport):
+    """A process that does not end when it is killed, as the kernel has them while a disk does not answer."""
+
+    def __init__(self, pid: int) -> None:
+        super().__init__()
+        self.told: list[str] = []
+        self._pid = pid
+
+    def get_pid(self) -> int:
+        return self._pid
+
+    def kill(self) -> None:
+        self.told.append("kill")
+
+    def close(self) -> None:
+        self.told.append("close")
+
+
+async def test_a_process_that_does_not_end_is_not_waited_for(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("hermitty.cluster.tunnel._END_S", 0.01)
+    reading, writing = os.pipe()
+    os.set_blocking(reading, False)
+    child = await asyncio.create_subprocess_exec("/bin/sleep", "1000")
+    try:
+        tunnel, process, told = Tunnel(reading), Undead(child.pid), asyncio.Event()
+        tunnel.connection_made(process)
+        tunnel.on_over = told.set
+        os.write(writing, b"its last words\n")
+
+        async with asyncio.timeout(PATIENCE_S):
+            await tunnel.end()
+
+        assert process.told == ["kill", "close"]
+        assert tunnel.said == "its last words"
+        assert told.is_set()
+    finally:
+        os.close(writing)
+        child.kill()
+        await child.wait()
 
 
 async def test_a_program_that_is_not_there_is_told() -> None:

@@ -17,6 +17,7 @@ from hermitty.server.standing import Standing
 from tests.server.attach.watching import Watcher
 from tests.server.talking import Client, Events
 from tests.server.test_access import login
+from tests.support.kernel import so
 from tests.support.shells import PATIENCE_S
 
 SOMEBODY = Access("somebody", frozenset({Scope.VIEW}), "header", "k_1")
@@ -92,11 +93,17 @@ async def watching(client: Client, terminal: str, **headers: str) -> AsyncIterat
         yield watcher
 
 
+async def is_idle(api: Client, terminal: str) -> bool:
+    """Tell whether the end of what was typed before is known."""
+    return bool((await api.get(f"/api/terminals/{terminal}")).json["state"] == "idle")
+
+
 async def typed_later(api: Client, terminal: str, watcher: Watcher) -> bool:
     """Type what should not arrive; tell whether it did. The connection was closed for who is not known."""
     await watcher.ws.send_bytes(b"echo $((40 + 2))nd\r")
     assert await watcher.closed() == 4001
     # The terminal reads in order: had something been typed before, it would be there.
+    await so(lambda: is_idle(api, terminal))
     done = await api.post(f"/api/terminals/{terminal}/commands", {"command": "echo last"})
     assert done.status == 200, done.body
     log = (await api.get(f"/api/terminals/{terminal}/log")).body

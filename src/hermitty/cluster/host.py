@@ -244,7 +244,12 @@ class ClusterHost:
             with contextlib.suppress(HermittyError):  # it was cut off meanwhile; it will be back
                 for each in await remote.found():
                     self._left[each.terminal] = remote
-                    await self._learn(each, node, remote)
+                    try:
+                        await self._learn(each, node, remote)
+                    except HermittyError:
+                        if not remote.is_live:
+                            raise
+                        continue  # this one stays where it is
                     all_found.append(each)
         for workspace in await self._placement.reserved():
             if workspace not in self._rooms and workspace not in self._places:
@@ -265,7 +270,9 @@ class ClusterHost:
     async def read_file(self, found: FoundPty, name: str) -> bytes | None:
         """Read a file of a PTY that was found."""
         remote = self._left.get(found.terminal)
-        return None if remote is None else await remote.read_file(found, name)
+        if remote is None:
+            raise HostUnavailable(f"terminal {found.terminal} is not among those that were found")
+        return await remote.read_file(found, name)
 
     async def take_over(self, terminal: TerminalId, sink: Sink, *, since: int) -> HostedPty:
         """Go on with a PTY that was found."""

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Protocol
 from hermitty.cluster import translation
 from hermitty.cluster.served import ServedProcess, ServedPty
 from hermitty.cluster.translation import checked_name
-from hermitty.errors import InvalidDirectory, TerminalNotFound
+from hermitty.errors import HostUnavailable, InvalidDirectory, TerminalNotFound
 from hermitty.host.client import HostClient
 from hermitty.model import TerminalId
 from hermitty.wire.hostlink import messages as hm
@@ -168,10 +168,9 @@ class Lease:
                 await self._take_over(request)
                 return None
             case m.Found():
-                return await self._list(number)
+                return m.FoundList(number, tuple(translation.found_item(each) for each in await self._list()))
             case m.ReadFile(terminal=terminal, name=name):
-                found = self._found.get(terminal)
-                data = None if found is None else await client.read_file(found, checked_name(name))
+                data = await client.read_file(await self._left(terminal), checked_name(name))
                 return m.File(number, data is not None, data or b"")
             case m.GetFile(handle=handle, name=name):
                 data = await self._pty(handle).pty.get_file(checked_name(name))
@@ -243,10 +242,22 @@ class Lease:
             )
         )
 
-    async def _list(self, number: int) -> m.FoundList:
+    async def _list(self) -> "list[FoundPty]":
         found = await self._client.found()
         self._found = {each.terminal: each for each in found}
-        return m.FoundList(number, tuple(translation.found_item(each) for each in found))
+        return found
+
+    async def _left(self, terminal: str) -> "FoundPty":
+        """Return a terminal that nobody uses: the gateway may have found it through an earlier connection.
+
+        Of one that is not there nothing is known: a gateway that was told that it has no files would close it.
+        """
+        if terminal not in self._found:
+            await self._list()
+        found = self._found.get(terminal)
+        if found is None:
+            raise HostUnavailable(f"terminal {terminal} is not among those that nobody uses")
+        return found
 
     async def _close(self, terminal: str) -> None:
         served = next((each for each in self._ptys.values() if each.pty.terminal == terminal), None)

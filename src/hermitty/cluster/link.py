@@ -133,6 +133,16 @@ class NodeLink(asyncio.Protocol):
             raise HostUnavailable(f"node {self._name} cannot be reached: {self.why}")
         return self._asking.ask(lambda number: self.send(request(number)), kind, adopt, undo)
 
+    async def ended(self) -> None:
+        """Wait until nothing is left of a connection that was ended, or was never made."""
+        if self._transport is not None or self._tunnel is not None:
+            await self.gone.wait()
+
+    async def known_gone(self) -> None:
+        """Wait until the other end is gone, and whoever reaches it again has been told so."""
+        await self.gone.wait()
+        await asyncio.sleep(0)
+
     def abort(self, why: str) -> None:
         """End the connection now."""
         self.why = why
@@ -140,9 +150,12 @@ class NodeLink(asyncio.Protocol):
             self._transport.abort()
 
     def close(self) -> None:
-        """End the connection, once everything was sent."""
-        if self._transport is not None:
+        """End the connection, once everything was sent. Whoever takes nothing is not waited for."""
+        if self.is_up and self._transport is not None:
             self._transport.close()
+            if self._looking is not None:
+                self._looking.cancel()
+            self._looking = self._loop.call_later(self._times.answer_s, self.abort, "it takes nothing more")
 
     # What the transport tells.
 
@@ -183,7 +196,7 @@ class NodeLink(asyncio.Protocol):
             self.gone.set()
         else:
             self._tunnel.on_over = self.gone.set
-            self._tunnel.kill()
+            self._tunnel.kill()  # it is over soon, whatever it does
 
     def _greeted(self, message: m.Greeting) -> None:
         if self._greeting.done():

@@ -67,6 +67,8 @@ class Presence:
         self._dependent = dependent
         self._gateway = gateway
         self._is_ready = asyncio.Event()
+        self._is_stopped = False
+        self._latest: NodeLink | None = None  # the connection, or what should become one
         self._task: asyncio.Task[None] | None = None
         self._giving_up: asyncio.TimerHandle | None = None
 
@@ -82,18 +84,18 @@ class Presence:
 
     async def ready(self) -> NodeLink:
         """Wait for the connection. Raises HostUnavailable when it does not come."""
-        if not self._is_ready.is_set():
+        if not self._is_ready.is_set() and not self._is_stopped:
             with contextlib.suppress(TimeoutError):
                 async with asyncio.timeout(self.times.ready_s):
                     await self._is_ready.wait()
-        if self.link is None or not self._is_ready.is_set():
+        if self.link is None or not self._is_ready.is_set() or self._is_stopped:
             raise HostUnavailable(f"node {self.name} cannot be reached: {self.problem or 'it does not answer'}")
         return self.link
 
     async def settled(self) -> None:
         """Wait until it is known whether the connection that there was is still one."""
-        while self.link is not None and not self.link.is_up:
-            await asyncio.sleep(0)
+        while (link := self.link) is not None and not link.is_up:
+            await link.known_gone()
 
     def give_up(self, reason: str) -> None:
         """Count the node as lost. It is looked for all the same."""
@@ -102,19 +104,32 @@ class Presence:
             self._change(NodeState.LOST, reason)
             self._dependent.on_given_up(reason)
 
-    async def stop(self) -> NodeLink | None:
-        """Stop looking; return the connection, if there is one."""
+    def stop(self) -> None:
+        """Stop looking. The connection, if there is one, is given to nobody any more."""
+        self._is_stopped = True
         self._stop_timer()
-        link, self.link = self.link, None
         if self._task is not None:
             self._task.cancel()
+
+    def close(self) -> None:
+        """Stop looking, and end the connection."""
+        self.stop()
+        if self.link is not None:
+            self.link.close()
+
+    async def closed(self) -> None:
+        """Wait until nothing is left of it."""
+        if self._task is not None:
             await asyncio.gather(self._task, return_exceptions=True)
-        return link
+        if self._latest is not None:
+            await self._latest.ended()
+        self.link = None
 
     async def _stay_connected(self) -> None:
         delay_s = _FIRST_TRY_S
         while True:
             link = NodeLink(self.name, "gateway", self._gateway, self.programs, self._dependent.on_event)
+            self._latest = link
             try:
                 await self._connect(link)
             except (HermittyError, OSError) as error:

@@ -27,6 +27,8 @@ from hermitty.wire.nodelink import messages as m
 T = TypeVar("T")
 AnswerT = TypeVar("AnswerT", bound=m.Answer)
 
+# A node that may hear what is said to it now, or soon.
+_THERE = (NodeState.LIVE, NodeState.UNREACHABLE)
 _LOG_BYTES = 512 * 1024
 # So much output from before what a terminal goes on from is fetched, too.
 _OLDER_BYTES = 64 * 1024
@@ -243,19 +245,28 @@ class RemoteHost:
         return {} if self.welcome is None else dict(self.welcome.environment)
 
     async def leave(self) -> None:
-        """Let go of the node: its terminals go on. One that is away gets a moment to hear what was closed."""
-        if self._held.has_to_close and self.state in (NodeState.LIVE, NodeState.UNREACHABLE):
-            await self._presence.settled()
-            with contextlib.suppress(HostUnavailable):
-                await self.ready()
+        """Let go of the node: its terminals go on. One that is away gets a moment to hear what was closed.
+
+        Whoever is cancelled meanwhile has let go of it, too; another call waits until nothing is left.
+        """
+        try:
+            if self._held.has_to_close and not self._is_leaving and self.state in _THERE:
+                await self._presence.settled()
+                with contextlib.suppress(HostUnavailable):
+                    await self.ready()
+            self._let_go()
+            if self.link is not None and self.link.is_up:
+                with contextlib.suppress(HermittyError):
+                    await self.link.ask(m.Goodbye, m.Done, lambda _: None)
+        finally:
+            self._let_go()
+            self._presence.close()
+        await self._presence.closed()
+
+    def _let_go(self) -> None:
         self._is_leaving = True
         self._held.release_all()
-        link = await self._presence.stop()
-        if link is not None and link.is_up:
-            with contextlib.suppress(HermittyError):
-                await link.ask(m.Goodbye, m.Done, lambda _: None)
-            link.close()
-            await link.gone.wait()
+        self._presence.stop()
 
     async def aclose(self) -> None:
         """Close everything that is used here, and leave."""
@@ -280,8 +291,7 @@ class RemoteHost:
             except HermittyError:
                 if link.is_up or self._is_leaving:
                     raise
-                await link.gone.wait()
-                await asyncio.sleep(0)  # until everybody knows
+                await link.known_gone()
 
 
 async def _waited(asked: "asyncio.Future[T]", undo: Callable[[T], None]) -> T:

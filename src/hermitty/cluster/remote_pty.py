@@ -16,7 +16,7 @@ from hermitty.cluster import translation
 from hermitty.cluster.inflow import Inflow, Missing
 from hermitty.cluster.link import NodeLink
 from hermitty.cluster.outbox import Entry, Outbox
-from hermitty.errors import HermittyError, InputOverflow
+from hermitty.errors import HermittyError, InputOverflow, TerminalNotFound
 from hermitty.host.base import Sink, TtyState
 from hermitty.host.translation import tty_state
 from hermitty.model import ExitStatus, Size, TerminalId
@@ -259,9 +259,12 @@ class RemotePty:
                     m.File,
                     lambda answer: answer.data if answer.found else None,
                 )
+            except TerminalNotFound:
+                return None  # it was closed meanwhile
             except HermittyError:
                 if link.is_up:
-                    return None  # it was closed meanwhile
+                    raise
+                await link.known_gone()
         return None
 
     async def inspect(self) -> TtyState:
