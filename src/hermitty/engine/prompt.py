@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from hermitty.engine.command import Command
 from hermitty.engine.flag import Flag
 from hermitty.engine.keeping import keep_state
-from hermitty.engine.typed import settle
+from hermitty.engine.typed import LEFT_S, let_it_be_read, settle
 from hermitty.errors import HermittyError, NotSupported, TerminalBusy
 from hermitty.shell.dialect import Submission
 from hermitty.shell.sentinel import submit_with_sentinel
@@ -34,6 +34,7 @@ class Prompt:
         self._terminal = terminal
         self.is_there = Flag(terminal.alarm)
         self.typed = 0  # how many prompts must come before nothing is left of what a person typed
+        self.typed_ahead = False  # a program was typed to, and may have left some of it to the shell
         self.hooks_lost = False
         self.recovering = False
         self.may_hold_text = True  # something may stand on the line, or be on its way there
@@ -53,7 +54,7 @@ class Prompt:
         self.recovering = False
         self.is_there.set()
         send, self._next = self._next, None
-        if send is not None and not self.hooks_lost and not self.typed:
+        if send is not None and not self.hooks_lost and not self.typed and not self.typed_ahead:
             # Whoever waits would do the same, a turn of the event loop later, and be told what is wrong with it.
             with contextlib.suppress(HermittyError, OSError):
                 send()
@@ -74,6 +75,8 @@ class Prompt:
         if terminal.clearing is not None and not terminal.clearing.done():
             # Whatever has started since the command before is being killed.
             await asyncio.wait({terminal.clearing})
+        if self.typed_ahead and terminal.current is not None and terminal.current.origin == "user":
+            await terminal.current.ended(LEFT_S)  # what a program left to the shell
         terminal.check_open()
         terminal.check_handed_over()
         if not terminal.takes_commands:
@@ -102,6 +105,8 @@ class Prompt:
             await self.wait()
             self._next = None
             if not command.is_sent:
+                if self.typed_ahead:
+                    await let_it_be_read(terminal, command)
                 self._claim(command)
                 if self.typed and not terminal.uses_sentinel:
                     await settle(terminal, command)

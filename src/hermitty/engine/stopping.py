@@ -17,6 +17,9 @@ if TYPE_CHECKING:
 # For so long, and in such steps, is looked for programs that an interrupt came too early for.
 _INTERRUPT_SETTLES_S = 0.5
 _INTERRUPT_LOOK_S = 0.02
+# A line that was sent is run by then, unless the shell waits for the rest of it.
+_BEGINS_WITHIN_S = 0.3
+_BEGIN_LOOK_S = 0.005
 _JUST_STARTED_S = 0.2
 _AGAIN_S = 0.1
 _KILLED_GRACE_S = 1.0
@@ -35,8 +38,12 @@ async def interrupt(terminal: "Terminal", command: Command) -> None:
 
     A signal that reaches the shell between two steps of a line is forgotten when the next step starts. Once a program
     was reached, the shell gets none: it is on its way to its prompt, where it would draw another one, and that would
-    end whatever is run next.
+    end whatever is run next. Nor does a shell get one that has not told yet that it runs the line: it would lose that.
     """
+    begins_by = time.monotonic() + _BEGINS_WITHIN_S
+    while not command.has_begun and time.monotonic() < begins_by:
+        if await command.ended(_BEGIN_LOOK_S) or not terminal.is_open:
+            return
     interrupted: set[int] = set()
     reached = False
     deadline = time.monotonic() + _INTERRUPT_SETTLES_S

@@ -291,6 +291,7 @@ class Terminal:
         self.check_open()
         if self.current is not None:
             self.current.touch()
+            self.prompt.typed_ahead = True
         else:
             self.prompt.person_types()
         self.type(text.encode("utf-8", "surrogateescape") if isinstance(text, str) else text)
@@ -484,14 +485,22 @@ class Terminal:
         if not event.ran and event.exit_code is not None:
             command.warnings.append("the shell ran nothing: the line holds no command")
         exit_code = event.exit_code if event.ran else None
-        if self.uses_sentinel:
-            self.spawn(self._end_sentinel(command, exit_code))
+        if self.uses_sentinel or event.hooks_lost:
+            self.spawn(self._end_where_it_is(command, exit_code))  # nobody has told where that is
         else:
             self._end_command(command, State.DONE, exit_code)
 
-    async def _end_sentinel(self, command: Command, exit_code: int | None) -> None:
-        self.cwd = (await self.pty.inspect()).cwd or self.cwd
-        self._end_command(command, State.DONE, exit_code)
+    async def _end_where_it_is(self, command: Command, exit_code: int | None) -> None:
+        cwd = (await self.pty.inspect()).cwd
+        if cwd is not None and not self._is_at(cwd):
+            self.cwd = cwd
+            self._emit(CwdChanged(self.id, cwd))
+        if self.current is command:
+            self._end_command(command, State.DONE, exit_code)
+
+    def _is_at(self, real: str) -> bool:
+        """Tell whether the shell is where it was, by another name perhaps."""
+        return self.cwd is not None and (self.cwd == real or canonical(self.cwd) == real)
 
     def _end_command(self, command: Command, state: State, exit_code: int | None) -> None:
         if self.kill_timer is not None:

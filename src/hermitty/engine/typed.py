@@ -1,4 +1,4 @@
-"""What a person typed just before an agent's command: settled first, so that each gets its own line.
+"""What was typed just before an agent's command: settled first, so that each gets its own line.
 
 Neither the line editor nor the kernel tells when typed keys have all been read, so the shell is watched until it waits.
 """
@@ -17,8 +17,26 @@ if TYPE_CHECKING:
 # A shell that waits for input at so many looks in a row has read what was typed.
 _LOOKS = 3
 _LOOK_S = 0.01
+# How long lines may run that a program left to the shell.
+LEFT_S = 5.0
 # How long a prompt may take after what stood there was interrupted.
 _PROMPT_S = 0.5
+
+
+async def let_it_be_read(terminal: "Terminal", command: Command) -> None:
+    """Let the shell read what a program was typed and did not read: it runs whole lines of it, as it always does."""
+    still = 0
+    deadline = asyncio.get_running_loop().time() + LEFT_S
+    while still < _LOOKS:
+        await asyncio.sleep(_LOOK_S)
+        state = await terminal.pty.inspect()
+        terminal.check_open()
+        is_ours = terminal.current in (None, command) and terminal.prompt.is_there.is_set()
+        still = still + 1 if is_ours and state.shell_in_front is not False and state.waiting is not Waiting.NO else 0
+        if asyncio.get_running_loop().time() > deadline:
+            current = terminal.current
+            raise TerminalBusy(terminal.id, None if current in (None, command) or current is None else current.line)
+    terminal.prompt.typed_ahead = False
 
 
 async def settle(terminal: "Terminal", command: Command) -> None:

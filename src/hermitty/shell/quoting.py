@@ -32,13 +32,16 @@ def quote_posix(word: str) -> str:
 
 
 def parse_exports(dump: bytes) -> dict[str, str]:
-    """Read the output of `export -p` of bash, zsh or dash. Exported names without a value are left out."""
+    """Read the output of `export -p` of bash, zsh or dash.
+
+    Exported names without a value are left out, and arrays, which no program gets.
+    """
     found: dict[str, str] = {}
     at = 0
     while at < len(dump):
         declared = _DECLARATION.match(dump, at)
         name = _NAME.match(dump, declared.end()) if declared else None
-        if name is None:
+        if declared is None or name is None or re.search(rb"[aA]", declared[1]):
             at = _next_line(dump, at)
             continue
         at = name.end()

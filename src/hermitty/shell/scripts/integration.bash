@@ -3,7 +3,8 @@
 # It tells where commands start and end, with which code, where the shell is and what it exports. Every report is an
 # OSC 633 sequence that carries a nonce. Reports go to the terminal, so that `exec >file` does not lose them; no descriptor
 # is kept open, and nothing is exported, so that programs get neither. Hooks never fail (set -e), never touch unset
-# names (set -u) and print nothing themselves under `set -x` or a DEBUG trap: their output is thrown away.
+# names (set -u) and print nothing themselves under `set -x` or a DEBUG trap: their output is thrown away. Their local
+# names are ours, too: nobody can make one local that the user made read-only.
 
 [[ -n ${__hermitty_nonce-} ]] && return 0
 __hermitty_nonce='@NONCE@'
@@ -33,26 +34,29 @@ __hermitty_escape() {
     *[\\\;[:cntrl:]]*) ;;
     *) return 0 ;;
     esac
-    builtin local LC_ALL=C from="$1" to= i c hex
-    for ((i = 0; i < ${#from}; i++)); do
-        c=${from:i:1}
-        case $c in
-        \\) to+='\\' ;;
-        [\;[:cntrl:]]) builtin printf -v hex '\\x%02x' "'$c"; to+=$hex ;;
-        *) to+=$c ;;
+    builtin local LC_ALL=C __hermitty_at __hermitty_char __hermitty_hex
+    __hermitty_escaped=
+    for ((__hermitty_at = 0; __hermitty_at < ${#1}; __hermitty_at++)); do
+        __hermitty_char=${1:__hermitty_at:1}
+        case $__hermitty_char in
+        \\) __hermitty_escaped+='\\' ;;
+        [\;[:cntrl:]])
+            builtin printf -v __hermitty_hex '\\x%02x' "'$__hermitty_char"
+            __hermitty_escaped+=$__hermitty_hex
+            ;;
+        *) __hermitty_escaped+=$__hermitty_char ;;
         esac
     done
-    __hermitty_escaped=$to
 }
 
 __hermitty_report_line() {
     # Lines that a person typed are in the history; ours are not. The number of the next entry tells them apart.
-    builtin local line
+    builtin local __hermitty_line
     if [[ -n $__hermitty_number ]]; then
-        line=$(HISTTIMEFORMAT='' builtin history 1)
-        line=${line#"${line%%[![:space:]]*}"}
-        line=${line#*[0-9]  }
-        __hermitty_escape "$line"
+        __hermitty_line=$(HISTTIMEFORMAT='' builtin history 1)
+        __hermitty_line=${__hermitty_line#"${__hermitty_line%%[![:space:]]*}"}
+        __hermitty_line=${__hermitty_line#*[0-9]  }
+        __hermitty_escape "$__hermitty_line"
         builtin printf '\e]633;E;%s;%s\a' "$__hermitty_escaped" "$__hermitty_nonce" >/dev/tty
     fi
     __hermitty_number=$HISTCMD
@@ -95,11 +99,12 @@ __hermitty_is_fixed() {
 
 __hermitty_prompts() {
     # Wraps whatever prompts there are now.
-    builtin local before=
+    builtin local __hermitty_before=
     # Without a prompt command, the prompt itself tells what there is to tell, at the price of a subshell.
-    ! __hermitty_is_fixed PROMPT_COMMAND || before='$({ __hermitty_hook "$?" first; } 3>/dev/tty >/dev/null 2>&1)'
+    ! __hermitty_is_fixed PROMPT_COMMAND ||
+        __hermitty_before='$({ __hermitty_hook "$?" first; } 3>/dev/tty >/dev/null 2>&1)'
     [[ ${PS1-} == *"$__hermitty_nonce"* ]] || __hermitty_is_fixed PS1 ||
-        PS1="\\[$before\\e]633;A;\$?;$__hermitty_nonce\\a\\]${PS1-}\\[\\e]633;B;$__hermitty_nonce\\a\\]"
+        PS1="\\[$__hermitty_before\\e]633;A;\$?;$__hermitty_nonce\\a\\]${PS1-}\\[\\e]633;B;$__hermitty_nonce\\a\\]"
     [[ ${PS0-} == *"$__hermitty_nonce"* ]] || __hermitty_is_fixed PS0 || PS0="${PS0-}\\e]633;C;$__hermitty_nonce\\a"
     [[ ${PS2-} == *"$__hermitty_nonce"* ]] || __hermitty_is_fixed PS2 ||
         PS2="\\[\\e]633;F;$__hermitty_nonce\\a\\]${PS2-}"
@@ -116,22 +121,23 @@ __hermitty_prompts() {
 __hermitty_hooks() {
     # Puts our hooks around whatever prompt commands there are now.
     ! __hermitty_is_fixed PROMPT_COMMAND || builtin return 0
-    local kept=() one
-    for one in "${PROMPT_COMMAND[@]-}"; do
+    builtin local __hermitty_kept __hermitty_one
+    __hermitty_kept=()
+    for __hermitty_one in "${PROMPT_COMMAND[@]-}"; do
         # Somebody may have put something before or after one of ours, in one line.
-        one=${one//"$__hermitty_only"/:}
-        one=${one//"$__hermitty_first"/:}
-        one=${one//"$__hermitty_last"/:}
-        [[ $one == *[!:\;[:space:]]* ]] && kept+=("$one")
+        __hermitty_one=${__hermitty_one//"$__hermitty_only"/:}
+        __hermitty_one=${__hermitty_one//"$__hermitty_first"/:}
+        __hermitty_one=${__hermitty_one//"$__hermitty_last"/:}
+        [[ $__hermitty_one == *[!:\;[:space:]]* ]] && __hermitty_kept+=("$__hermitty_one")
     done
     builtin unset PROMPT_COMMAND
-    if ((${#kept[@]} == 0)); then
+    if ((${#__hermitty_kept[@]} == 0)); then
         PROMPT_COMMAND=$__hermitty_only
     elif ((BASH_VERSINFO[0] > 5 || (BASH_VERSINFO[0] == 5 && BASH_VERSINFO[1] >= 1))); then
-        PROMPT_COMMAND=("$__hermitty_first" "${kept[@]}" "$__hermitty_last")
+        PROMPT_COMMAND=("$__hermitty_first" "${__hermitty_kept[@]}" "$__hermitty_last")
     else
         # Before 5.1 there is one prompt command; ours stand on lines of their own around it.
-        PROMPT_COMMAND="$__hermitty_first"$'\n'"${kept[0]}"$'\n'"$__hermitty_last"
+        PROMPT_COMMAND="$__hermitty_first"$'\n'"${__hermitty_kept[0]}"$'\n'"$__hermitty_last"
     fi
     builtin return 0
 }
@@ -172,17 +178,17 @@ __hermitty_start() {
         builtin printf '\e]633;P;Integration=none;%s\a' "$__hermitty_nonce" >/dev/tty
         builtin return 0
     fi
-    builtin local map
+    builtin local __hermitty_map
     builtin set +o histexpand
     builtin bind 'set enable-bracketed-paste on'
     builtin bind 'set enable-active-region off'  # what is pasted would be drawn twice, inverted and plain
-    for map in emacs-standard vi-insert vi-command; do
-        builtin bind -m "$map" '"\e[200~": bracketed-paste-begin'
-        builtin bind -m "$map" '"\x1ep": bracketed-paste-begin'
-        builtin bind -m "$map" '"\x1ek": kill-whole-line'
-        builtin bind -m "$map" '"\x1es": accept-line'
-        builtin bind -m "$map" -x '"\x1ee": __hermitty_environment'
-        builtin bind -m "$map" -x '"\x1el": __hermitty_tell_line'
+    for __hermitty_map in emacs-standard vi-insert vi-command; do
+        builtin bind -m "$__hermitty_map" '"\e[200~": bracketed-paste-begin'
+        builtin bind -m "$__hermitty_map" '"\x1ep": bracketed-paste-begin'
+        builtin bind -m "$__hermitty_map" '"\x1ek": kill-whole-line'
+        builtin bind -m "$__hermitty_map" '"\x1es": accept-line'
+        builtin bind -m "$__hermitty_map" -x '"\x1ee": __hermitty_environment'
+        builtin bind -m "$__hermitty_map" -x '"\x1el": __hermitty_tell_line'
     done
     __hermitty_wrap
     builtin return 0

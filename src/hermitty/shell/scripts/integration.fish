@@ -52,9 +52,9 @@ if not set -q __hermitty_nonce
     end
 
     function __hermitty_report_end
-        for name in (set -xn)
+        for __hermitty_name in (set -xn)
             # Quoted, a list is joined in the way programs get it: with colons for paths, else with spaces.
-            builtin printf '%s=%s\0' $name "$$name"
+            builtin printf '%s=%s\0' $__hermitty_name "$$__hermitty_name"
         end >$__hermitty_dir/env
         __hermitty_tell "P;Cwd="(__hermitty_escape "$PWD") "D$argv[1]"
     end

@@ -44,38 +44,39 @@ __hermitty_wrap() {
 }
 
 __hermitty_prompt() {
-    # Runs in a subshell while the prompt is expanded: its variables are nobody else's. $1 is the last status, and
-    # descriptor 3 is where the shell draws its prompt. With that closed, neither is there, and the status is lost.
+    # Runs in a subshell while the prompt is expanded: its variables are nobody else's, and nobody has made a variable of
+    # such a name read-only. $1 is the last status, and descriptor 3 is where the shell draws its prompt. With that
+    # closed, neither is there, and the status is lost.
     IFS=
     set -f
     set +e +u
-    rest=$PWD
-    cwd=
-    case $rest in
+    __hermitty_rest=$PWD
+    __hermitty_cwd=
+    case $__hermitty_rest in
     *[\\\;[:cntrl:]]*)
         LC_ALL=C
-        while [ -n "$rest" ]; do
-            one=${rest%"${rest#?}"}
-            rest=${rest#?}
-            case $one in
-            \\) cwd=$cwd'\\' ;;
-            [\;[:cntrl:]]) cwd=$cwd$(command printf '\\x%02x' "'$one") ;;
-            *) cwd=$cwd$one ;;
+        while [ -n "$__hermitty_rest" ]; do
+            __hermitty_one=${__hermitty_rest%"${__hermitty_rest#?}"}
+            __hermitty_rest=${__hermitty_rest#?}
+            case $__hermitty_one in
+            \\) __hermitty_cwd=$__hermitty_cwd'\\' ;;
+            [\;[:cntrl:]]) __hermitty_cwd=$__hermitty_cwd$(command printf '\\x%02x' "'$__hermitty_one") ;;
+            *) __hermitty_cwd=$__hermitty_cwd$__hermitty_one ;;
             esac
         done
         ;;
     *)
-        cwd=$rest
+        __hermitty_cwd=$__hermitty_rest
         ;;
     esac
-    n=$__hermitty_nonce
+    __hermitty_n=$__hermitty_nonce
     command printf '\033]633;P;Cwd=%s;%s\007\033]633;D;%s;%s\007\033]633;A;%s\007' \
-        "$cwd" "$n" "${1-}" "$n" "$n" >/dev/tty
+        "$__hermitty_cwd" "$__hermitty_n" "${1-}" "$__hermitty_n" "$__hermitty_n" >/dev/tty
     # A prompt that nobody sees has no end either.
     if [ -z "${1-}" ]; then
-        command printf '\033]633;P;Prompt=lost;%s\007' "$n" >/dev/tty
+        command printf '\033]633;P;Prompt=lost;%s\007' "$__hermitty_n" >/dev/tty
     elif ! [ -t 3 ]; then
-        command printf '\033]633;B;%s\007' "$n" >/dev/tty
+        command printf '\033]633;B;%s\007' "$__hermitty_n" >/dev/tty
     fi
     return 0
 }
