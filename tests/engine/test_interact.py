@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from hermitty.engine.interact import Answer, answer_prompts
+from hermitty.engine.interact import Answer, answer_prompts, checked_answers
 from hermitty.errors import IncompleteCommand, InvalidPattern, InvalidTime
 from hermitty.events import CommandStarted
 from hermitty.model import CommandResult, NeedsInput, State
@@ -207,3 +207,17 @@ async def test_impossible_times_are_refused(bash: Terminal, seconds: float) -> N
     with pytest.raises(InvalidTime):
         await answer_prompts(command, [], timeout_s=seconds)
     await command.wait(PATIENCE_S)
+
+
+async def test_a_prompt_that_would_take_for_ever_with_backtracking_takes_no_time(bash: Terminal) -> None:
+    """Whoever may run something chooses both the pattern and the text."""
+    answers = [Answer("^(a+)+$", "never"), Answer("name: $", "ann")]
+    command = await bash.start(f"echo {'a' * 60}!; printf 'name: '; read -r name; echo hello $name")
+    result = await answer_prompts(command, answers, timeout_s=PATIENCE_S)
+    assert result.text.endswith("hello ann\n")
+
+
+def test_what_needs_backtracking_is_refused_by_name() -> None:
+    for pattern in ("(?=a)b", r"(a)\1"):
+        with pytest.raises(InvalidPattern, match="no look-around and no back-references"):
+            checked_answers([Answer(pattern, "x")])

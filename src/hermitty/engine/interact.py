@@ -9,6 +9,7 @@ import asyncio
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from typing import Protocol
 
 from hermitty.engine.command import Command
 from hermitty.errors import InvalidPattern
@@ -17,6 +18,7 @@ from hermitty.model import CommandResult, checked_time
 # How much unanswered output is searched at a time, and how much of it is kept when there is more.
 _SEARCH_LIMIT = 64 * 1024
 _SEARCH_OVERLAP = 8 * 1024
+_RE2_BYTES = 8 * 1024 * 1024
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,15 +29,40 @@ class Answer:
     reply: str = field(repr=False)
 
 
-def checked_answers(answers: Sequence[Answer]) -> list[tuple[re.Pattern[str], str]]:
+class _Found(Protocol):
+    def start(self) -> int: ...
+
+    def end(self) -> int: ...
+
+
+class _Prompt(Protocol):
+    def search(self, text: str, start: int, /) -> _Found | None: ...
+
+
+def checked_answers(answers: Sequence[Answer]) -> list[tuple[_Prompt, str]]:
     """Compile the prompts, or raise InvalidPattern."""
-    compiled = []
-    for answer in answers:
+    return [(_compiled(answer.prompt), answer.reply) for answer in answers]
+
+
+def _compiled(pattern: str) -> _Prompt:
+    """Compile a pattern that may be hostile: in linear time, as `output.search` explains."""
+    try:
+        import re2
+    except ImportError:  # there are no wheels for some platforms
         try:
-            compiled.append((re.compile(answer.prompt, re.MULTILINE), answer.reply))
+            return re.compile(pattern, re.MULTILINE)
         except re.error as exc:
-            raise InvalidPattern(answer.prompt, str(exc)) from exc
-    return compiled
+            raise InvalidPattern(pattern, str(exc)) from exc
+    options = re2.Options()
+    options.max_mem = _RE2_BYTES
+    options.log_errors = False
+    try:
+        found: _Prompt = re2.compile(f"(?m){pattern}", options)
+    except (re2.error, UnicodeEncodeError) as exc:
+        reason = exc.args[0] if isinstance(exc, re2.error) and exc.args else "it is no text"
+        said = reason.decode("utf-8", "replace") if isinstance(reason, bytes) else str(reason)
+        raise InvalidPattern(pattern, f"{said} (patterns have no look-around and no back-references)") from exc
+    return found
 
 
 async def answer_prompts(
@@ -84,9 +111,7 @@ async def answer_prompts(
         return command.result()
 
 
-def _first(
-    waiting: Sequence[tuple[re.Pattern[str], str]], text: str, skip: int
-) -> tuple[re.Match[str], tuple[re.Pattern[str], str]] | None:
+def _first(waiting: Sequence[tuple[_Prompt, str]], text: str, skip: int) -> tuple[_Found, tuple[_Prompt, str]] | None:
     """Return the prompt that stands first in the text."""
     matches = [(found, pair) for pair in waiting if (found := pair[0].search(text, skip))]
     return min(matches, key=lambda match: match[0].start(), default=None)
