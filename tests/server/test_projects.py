@@ -50,6 +50,14 @@ async def test_workspaces_are_described_and_known_by_their_terminals(api: Client
     assert (await api.ask("PUT", "/api/workspaces/a%0Ab", {})).status == 400
 
 
+async def test_whoever_only_types_makes_no_workspaces(api: Client) -> None:
+    made = (await api.post("/api/tokens", {"name": "guest", "scopes": ["view", "type"]})).json
+    async with Client(api.server, made["token"]) as guest:
+        assert (await guest.ask("PUT", "/api/workspaces/junk/layout", data=b"{}")).status == 404
+        assert (await api.ask("PUT", "/api/workspaces/shop/layout", data=b"{}")).status == 204
+        assert (await guest.ask("PUT", "/api/workspaces/shop/layout", data=b"[]")).status == 204
+
+
 async def test_a_layout_is_any_json_and_comes_back_as_it_was(api: Client) -> None:
     path = "/api/workspaces/shop/layout"
     assert (await api.get(path)).code == "workspace_not_found"

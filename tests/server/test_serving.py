@@ -6,6 +6,7 @@ import logging
 import socket
 import ssl
 import subprocess
+import sys
 from pathlib import Path
 from urllib.parse import urlsplit
 
@@ -245,6 +246,31 @@ async def test_connections_are_limited(start: StartServer) -> None:
                 break
             except (AssertionError, aiohttp.ClientError):
                 await asyncio.sleep(0)  # the server has not noticed yet that they left
+
+
+ONE_TOO_MANY = """
+import asyncio, uvloop
+from hermitty.server.connections import _Full
+
+async def main():
+    server = await asyncio.get_running_loop().create_server(_Full, "127.0.0.1", 0)
+    async with server:
+        reader, writer = await asyncio.open_connection(*server.sockets[0].getsockname())
+        print((await reader.read()).decode())
+        writer.close()
+
+with asyncio.Runner(loop_factory=uvloop.new_event_loop) as runner:
+    runner.run(main())
+"""
+
+
+def test_one_connection_too_many_is_told_so_on_the_faster_loop() -> None:
+    """Servers run on uvloop, whose transports are of another class. It leaves descriptors in its process."""
+    pytest.importorskip("uvloop")
+    told = subprocess.run(
+        [sys.executable, "-c", ONE_TOO_MANY], capture_output=True, text=True, timeout=PATIENCE_S, check=True
+    )
+    assert (told.stdout.startswith("HTTP/1.1 503 "), told.stderr) == (True, "")
 
 
 async def test_idle_connections_are_closed(start: StartServer) -> None:

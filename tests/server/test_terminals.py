@@ -7,6 +7,8 @@ from pathlib import Path
 
 import pytest
 
+from hermitty.wire.attach import Error
+from tests.server.attach.watching import Watcher
 from tests.server.conftest import OWN_TOKEN, StartServer
 from tests.server.talking import Client
 from tests.support.runtimes import Gate
@@ -221,6 +223,34 @@ async def test_the_log_is_read_by_offset_and_tells_what_it_is(api: Client, work:
     assert (await api.get(f"{path}?since={end + 1}")).status == 400
     assert (await api.get(f"{path}?since=-1")).status == 400
     assert (await api.get(f"{path}?since=x")).status == 400
+
+
+async def test_a_terminal_that_a_person_took_over_is_theirs(api: Client, work: Path) -> None:
+    terminal_id = (await api.open(cwd=str(work)))["id"]
+    path = f"/api/terminals/{terminal_id}"
+    made = (await api.post("/api/tokens", {"name": "agent", "scopes": ["view", "type", "run"]})).json
+    await api.ask("PATCH", path, {"paused": True})
+    async with Client(api.server, made["token"]) as agent:
+        for method, place, body in (
+            ("POST", f"{path}/input", {"text": "touch typed\r"}),
+            ("POST", f"{path}/input", {"key": "ctrl-c"}),
+            ("POST", f"{path}/resize", {"cols": 40, "rows": 10}),
+            ("PATCH", path, {"paused": False}),
+            ("DELETE", path, None),
+        ):
+            refused = await agent.ask(method, place, body)
+            assert (refused.status, refused.code) == (409, "terminal_paused"), (method, place)
+        headers = {"Authorization": f"Bearer {agent.token}"}
+        async with agent.websocket(f"/ws/terminal/{terminal_id}", **headers) as ws, Watcher(ws) as watcher:
+            await watcher.type("touch typed\r")
+            await watcher.told(Error)
+            assert [error.code for error in watcher.of(Error)] == ["terminal_paused"]
+
+        assert (await api.post(f"{path}/input", {"text": "echo $((40 + 2))nd\r"})).status == 204
+        assert (await api.ask("PATCH", path, {"paused": False})).status == 200
+        assert (await agent.post(f"{path}/resize", {"cols": 40, "rows": 10})).status == 200
+        assert (await agent.ask("DELETE", path)).status == 204
+    assert not (work / "typed").exists()
 
 
 async def test_a_terminal_is_renamed_bound_and_paused(api: Client, work: Path) -> None:

@@ -6,19 +6,16 @@ prompt.
 """
 
 import asyncio
-import re
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import Protocol
 
 from hermitty.engine.command import Command
-from hermitty.errors import InvalidPattern
 from hermitty.model import CommandResult, checked_time
+from hermitty.output.patterns import TextMatch, TextPattern, text_pattern
 
 # How much unanswered output is searched at a time, and how much of it is kept when there is more.
 _SEARCH_LIMIT = 64 * 1024
 _SEARCH_OVERLAP = 8 * 1024
-_RE2_BYTES = 8 * 1024 * 1024
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,40 +26,9 @@ class Answer:
     reply: str = field(repr=False)
 
 
-class _Found(Protocol):
-    def start(self) -> int: ...
-
-    def end(self) -> int: ...
-
-
-class _Prompt(Protocol):
-    def search(self, text: str, start: int, /) -> _Found | None: ...
-
-
-def checked_answers(answers: Sequence[Answer]) -> list[tuple[_Prompt, str]]:
+def checked_answers(answers: Sequence[Answer]) -> list[tuple[TextPattern, str]]:
     """Compile the prompts, or raise InvalidPattern."""
-    return [(_compiled(answer.prompt), answer.reply) for answer in answers]
-
-
-def _compiled(pattern: str) -> _Prompt:
-    """Compile a pattern that may be hostile: in linear time, as `output.search` explains."""
-    try:
-        import re2
-    except ImportError:  # there are no wheels for some platforms
-        try:
-            return re.compile(pattern, re.MULTILINE)
-        except re.error as exc:
-            raise InvalidPattern(pattern, str(exc)) from exc
-    options = re2.Options()
-    options.max_mem = _RE2_BYTES
-    options.log_errors = False
-    try:
-        found: _Prompt = re2.compile(f"(?m){pattern}", options)
-    except (re2.error, UnicodeEncodeError) as exc:
-        reason = exc.args[0] if isinstance(exc, re2.error) and exc.args else "it is no text"
-        said = reason.decode("utf-8", "replace") if isinstance(reason, bytes) else str(reason)
-        raise InvalidPattern(pattern, f"{said} (patterns have no look-around and no back-references)") from exc
-    return found
+    return [(text_pattern(answer.prompt), answer.reply) for answer in answers]
 
 
 async def answer_prompts(
@@ -111,7 +77,9 @@ async def answer_prompts(
         return command.result()
 
 
-def _first(waiting: Sequence[tuple[_Prompt, str]], text: str, skip: int) -> tuple[_Found, tuple[_Prompt, str]] | None:
+def _first(
+    waiting: Sequence[tuple[TextPattern, str]], text: str, skip: int
+) -> tuple[TextMatch, tuple[TextPattern, str]] | None:
     """Return the prompt that stands first in the text."""
     matches = [(found, pair) for pair in waiting if (found := pair[0].search(text, skip))]
     return min(matches, key=lambda match: match[0].start(), default=None)

@@ -29,3 +29,7 @@ class Access:
     def may(self, scope: Scope) -> bool:
         """Tell whether something is allowed."""
         return scope in self.scopes or Scope.ADMIN in self.scopes
+
+    def may_touch(self, taken_by: str | None) -> bool:
+        """Tell whether a terminal that somebody took over is theirs, or they are a person, who answers questions."""
+        return taken_by in (None, self.name) or self.may(Scope.APPROVE)

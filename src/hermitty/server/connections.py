@@ -2,7 +2,7 @@
 
 import asyncio
 import logging
-from typing import Any
+from typing import Any, cast
 
 from aiohttp import web
 from aiohttp.http_exceptions import LineTooLong
@@ -62,14 +62,15 @@ class _Full(asyncio.Protocol):
     """A connection that is one too many: it is told so, and closed."""
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
-        assert isinstance(transport, asyncio.WriteTransport)
+        # The loop may be of another make, whose transports are of another class.
+        told = cast("asyncio.WriteTransport", transport)
         body = write_json(http_body(503, "the server has as many connections as it takes"))
         head = (
             "HTTP/1.1 503 Service Unavailable\r\nContent-Type: application/json\r\n"
             f"Content-Length: {len(body)}\r\nRetry-After: 1\r\nConnection: close\r\n\r\n"
         )
-        transport.write(head.encode() + body)
-        transport.close()
+        told.write(head.encode() + body)
+        told.close()
 
 
 class Site(web.BaseSite):

@@ -167,6 +167,7 @@ class Attachments:
             access.name,
             connection,
             may_type=access.may(Scope.TYPE),
+            may_touch=access.may_touch,
             history=request.query.get("history", "1") != "0",
             marks=request.query.get("marks") == "1",
         )

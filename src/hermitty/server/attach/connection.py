@@ -8,7 +8,7 @@ from typing import cast
 from aiohttp import WSMsgType, web
 from aiohttp.abc import AbstractStreamWriter
 
-from hermitty.errors import HermittyError, InvalidMessage, MalformedMessage, TerminalClosed
+from hermitty.errors import HermittyError, InvalidMessage, MalformedMessage, TerminalClosed, TerminalPaused
 from hermitty.model import Size
 from hermitty.server.attach.fanout import Viewer
 from hermitty.server.attach.limits import AttachLimits
@@ -190,7 +190,10 @@ class Connection:
             await self._before_input(relay.terminal.id, data)
             if not self._is_here():
                 return
+            taken_by = relay.terminal.paused_by
             try:
+                if taken_by is not None and not viewer.may_touch(taken_by):
+                    raise TerminalPaused(relay.terminal.id, taken_by)
                 relay.typed(viewer, data)
             except TerminalClosed:
                 pass  # it is about to be told

@@ -59,12 +59,21 @@ class Viewer:
     """Somebody who watches a terminal."""
 
     def __init__(
-        self, number: int, name: str, link: Link, *, may_type: bool, history: bool, marks: bool = False
+        self,
+        number: int,
+        name: str,
+        link: Link,
+        *,
+        may_type: bool,
+        history: bool,
+        marks: bool = False,
+        may_touch: Callable[[str], bool] = lambda taken_by: True,
     ) -> None:
         self.number = number
         self.name = name
         self.link = link
         self.may_type = may_type
+        self.may_touch = may_touch  # what somebody took over
         self.history = history
         self.marks = marks  # whether it is told which commands a snapshot shows
         self.cursor = Cursor(0, 0)

@@ -4,6 +4,7 @@ from aiohttp import web
 
 from hermitty.errors import HostUnavailable, TooLarge, WorkspaceNotFound
 from hermitty.server import replies, requests
+from hermitty.server.access import Scope
 from hermitty.server.parts import LAYOUT_BYTES, Parts
 from hermitty.server.reading import read_json, read_value
 from hermitty.server.routing import Call
@@ -80,6 +81,8 @@ async def put_layout(call: Call[bytes, None]) -> None:
     if len(call.body) > LAYOUT_BYTES:
         raise TooLarge("a layout", LAYOUT_BYTES)
     read_json(call.body)
+    if not call.access.may(Scope.RUN):
+        _check_known(call.parts, call.path("wid"))  # whoever only types makes no workspaces
     if not call.parts.state.put_layout(_checked_id(call.path("wid")), call.body):
         raise _not_kept(call.parts, "the layout")
 

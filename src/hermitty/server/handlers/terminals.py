@@ -7,7 +7,7 @@ import binascii
 from aiohttp import web
 from msgspec import UNSET
 
-from hermitty.errors import InvalidRequest, TerminalClosed, TerminalNotFound
+from hermitty.errors import InvalidRequest, TerminalClosed, TerminalNotFound, TerminalPaused
 from hermitty.runtime.api import Command, Terminal
 from hermitty.runtime.pictures import png_later, svg
 from hermitty.server import replies, requests
@@ -52,7 +52,7 @@ async def show_terminal(call: Call[None, None]) -> replies.Terminal:
 
 async def change_terminal(call: Call[requests.ChangeTerminal, None]) -> replies.Terminal:
     """Rename a terminal, give it to a session, or let a person have it."""
-    terminal, body, runtime = _terminal(call), call.body, call.parts.runtime
+    terminal, body, runtime = _free_terminal(call), call.body, call.parts.runtime
     if body.name is not UNSET:
         runtime.rename(terminal.id, body.name)
     if body.session is not UNSET:
@@ -68,6 +68,7 @@ async def delete_terminal(call: Call[None, None]) -> None:
     """Destroy a terminal. When this is answered, its processes are gone; again is fine."""
     terminal_id, parts = call.path("id"), call.parts
     try:
+        _free_terminal(call)
         await parts.runs.detached(parts.runtime.close_terminal(terminal_id))
     except TerminalNotFound:
         if not parts.views.was_there(terminal_id):
@@ -76,12 +77,12 @@ async def delete_terminal(call: Call[None, None]) -> None:
 
 async def type_input(call: Call[requests.Input, None]) -> None:
     """Type into a terminal, whatever it is doing."""
-    type_into(_terminal(call), call.body)
+    type_into(_free_terminal(call), call.body)
 
 
 async def resize(call: Call[requests.Resize, None]) -> replies.Terminal:
     """Change the size of a terminal."""
-    terminal = _terminal(call)
+    terminal = _free_terminal(call)
     terminal.resize(call.body.cols, call.body.rows)
     return _changed(call, terminal)
 
@@ -136,6 +137,14 @@ def _bytes(text: str) -> bytes:
         return base64.b64decode(text.encode("ascii", "replace"), validate=True)
     except (binascii.Error, ValueError) as exc:
         raise InvalidRequest(f"base64 is not valid: {exc}") from exc
+
+
+def _free_terminal(call: "Call[object, object]") -> Terminal:
+    """Return a terminal to do something to, or raise TerminalPaused: a person has it, and keeps agents out."""
+    terminal = _terminal(call)
+    if terminal.paused_by is not None and not call.access.may_touch(terminal.paused_by):
+        raise TerminalPaused(terminal.id, terminal.paused_by)
+    return terminal
 
 
 def _terminal(call: "Call[object, object]") -> Terminal:
