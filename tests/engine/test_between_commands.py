@@ -5,8 +5,10 @@ from pathlib import Path
 
 import pytest
 
+import hermitty
 from hermitty.model import State
 from hermitty.runtime.api import Runtime, Terminal
+from tests.engine.conftest import settings_for
 from tests.support.shells import PATIENCE_S
 
 needs_fish = pytest.mark.skipif(shutil.which("fish") is None, reason="fish is not installed")
@@ -24,6 +26,15 @@ async def test_input_that_a_program_did_not_read_is_the_shells(terminal: Termina
             )
             assert (result.text, result.exit_code) == (f"out {number}\n", number)
     assert (work / "log").read_text().split() == ["0", "1", "2"] * 3
+
+
+async def test_a_shell_without_integration_that_was_typed_to_goes_on(home: Path, work: Path) -> None:
+    async with hermitty.open(settings_for(home, shell_integration_disabled=True)) as runtime:
+        terminal = await runtime.open_terminal(shell="bash", cwd=work)
+        command = await terminal.start("read -r line; echo got $line")
+        command.write("it\n")
+        assert (await command.wait(PATIENCE_S)).text.endswith("got it\n")
+        assert (await terminal.run("echo fine", wait_s=PATIENCE_S)).text == "fine\n"
 
 
 async def test_a_command_that_is_interrupted_at_once_has_its_end(terminal: Terminal) -> None:

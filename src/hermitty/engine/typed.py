@@ -31,11 +31,12 @@ async def let_it_be_read(terminal: "Terminal", command: Command) -> None:
         await asyncio.sleep(_LOOK_S)
         state = await terminal.pty.inspect()
         terminal.check_open()
-        is_ours = terminal.current in (None, command) and terminal.prompt.is_there.is_set()
+        at_prompt = terminal.uses_sentinel or terminal.prompt.is_there.is_set()
+        is_ours = terminal.current in (None, command) and at_prompt
         still = still + 1 if is_ours and state.shell_in_front is not False and state.waiting is not Waiting.NO else 0
         if asyncio.get_running_loop().time() > deadline:
             current = terminal.current
-            raise TerminalBusy(terminal.id, None if current in (None, command) or current is None else current.line)
+            raise TerminalBusy(terminal.id, None if current is None or current is command else current.line)
     terminal.prompt.typed_ahead = False
 
 
