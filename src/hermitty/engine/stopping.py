@@ -18,8 +18,11 @@ if TYPE_CHECKING:
 _INTERRUPT_SETTLES_S = 0.5
 _INTERRUPT_LOOK_S = 0.02
 # A line that was sent is run by then, unless the shell waits for the rest of it.
-_BEGINS_WITHIN_S = 0.3
+_BEGINS_WITHIN_S = 3.0
 _BEGIN_LOOK_S = 0.005
+# A shell that is still in front after so many looks runs the line itself.
+_STARTING_LOOKS = 6
+_STARTING_LOOK_S = 0.01
 _JUST_STARTED_S = 0.2
 _AGAIN_S = 0.1
 _KILLED_GRACE_S = 1.0
@@ -33,17 +36,31 @@ def forget_input(terminal: "Terminal", command: Command) -> None:
         terminal.pty.discard_input()
 
 
+async def _is_under_way(terminal: "Terminal", command: Command) -> bool:
+    """Wait until a command that was just sent runs, in a program or a while in the shell; False when it is over."""
+    begins_by = time.monotonic() + _BEGINS_WITHIN_S
+    while not command.has_begun and time.monotonic() < begins_by:
+        if await command.ended(_BEGIN_LOOK_S) or not terminal.is_open:
+            return False
+    for _ in range(_STARTING_LOOKS):
+        if (await terminal.pty.inspect()).shell_in_front is False:
+            return True
+        if await command.ended(_STARTING_LOOK_S) or not terminal.is_open:
+            return False
+    return True
+
+
 async def interrupt(terminal: "Terminal", command: Command) -> None:
     """Interrupt the group in front, and those that take its place: a shell may have been about to start one.
 
     A signal that reaches the shell between two steps of a line is forgotten when the next step starts. Once a program
     was reached, the shell gets none: it is on its way to its prompt, where it would draw another one, and that would
-    end whatever is run next. Nor does a shell get one that has not told yet that it runs the line: it would lose that.
+    end whatever is run next. Nor does a shell get one before it has told that it runs the line, which it would lose, or
+    while it is about to start a program: bash has been seen to tell the end then, and to start it all the same.
     """
-    begins_by = time.monotonic() + _BEGINS_WITHIN_S
-    while not command.has_begun and time.monotonic() < begins_by:
-        if await command.ended(_BEGIN_LOOK_S) or not terminal.is_open:
-            return
+    is_new = not command.has_begun or command.duration_s < _JUST_STARTED_S
+    if is_new and not await _is_under_way(terminal, command):
+        return
     interrupted: set[int] = set()
     reached = False
     deadline = time.monotonic() + _INTERRUPT_SETTLES_S
