@@ -19,7 +19,7 @@ async def test_input_that_a_program_did_not_read_is_the_shells(terminal: Termina
     for _ in range(3):
         command = await terminal.start("head -n 1 >/dev/null; echo read")
         command.write("first\nno-such-program\n")
-        assert (await command.wait(PATIENCE_S)).state is State.DONE
+        assert (await command.wait(PATIENCE_S, until_input=False)).state is State.DONE
         for number in range(3):
             result = await terminal.run(
                 f"sh -c 'echo {number} >>log; echo out {number}; exit {number}'", wait_s=PATIENCE_S
@@ -33,7 +33,7 @@ async def test_a_shell_without_integration_that_was_typed_to_goes_on(home: Path,
         terminal = await runtime.open_terminal(shell="bash", cwd=work)
         command = await terminal.start("read -r line; echo got $line")
         command.write("it\n")
-        assert (await command.wait(PATIENCE_S)).text.endswith("got it\n")
+        assert (await command.wait(PATIENCE_S, until_input=False)).text.endswith("got it\n")
         assert (await terminal.run("echo fine", wait_s=PATIENCE_S)).text == "fine\n"
 
 
