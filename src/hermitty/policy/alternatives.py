@@ -9,7 +9,31 @@ from hermitty.policy.syntax.words import Brace, BraceRange, Literal, Part
 # Enough for what people write; `{1..1000000}` is unknown instead.
 MAX_WORDS = 1000
 
+# With so many, the shell may run out of memory.
+MANY = 100_001
+
 _SMALL = re.compile(r"[+-]?[0-9]{1,9}")
+
+
+def count_words(parts: Sequence[Part], shell: str) -> int:
+    """Return how many words the shell makes of one, without making them; from `MANY` on, any number."""
+    count = 1
+    for part in parts:
+        match part:
+            case Brace(alternatives=alternatives):
+                count *= sum(count_words(one, shell) for one in alternatives)
+            case BraceRange() if shell not in ("fish", "pwsh"):
+                count *= _length(part)
+        count = min(count, MANY)
+    return count
+
+
+def _length(part: BraceRange) -> int:
+    bounds = (part.first, part.last)
+    if any(len(text) > 18 for text in (*bounds, part.step)):
+        return MANY
+    first, last = (int(bound) if bound[-1].isdigit() else ord(bound) for bound in bounds)
+    return abs(last - first) // (abs(int(part.step or 1)) or 1) + 1
 
 
 def expand_braces(parts: Sequence[Part], shell: str = "bash") -> list[tuple[Part, ...]] | None:

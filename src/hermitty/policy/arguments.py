@@ -1,7 +1,14 @@
 """Words as a program will get them, as far as that can be known before the shell runs."""
 
 import re
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+
+# A text that is made of others may be as long as a line; what would be longer is unknown.
+MAX_TEXT = 100_000
+# More than a line has, unless it multiplies its words.
+MAX_TOTAL = 1_000_000
+MAX_ARGUMENTS = 60_000
 
 _NO_EXPANSION = re.compile(r"[^$`()]*")
 
@@ -41,3 +48,21 @@ class Arg:
             return True
         known = self.prefix if self.text is None else self.text
         return known.startswith("-") if known else self.text is None
+
+
+def joined(texts: Sequence[str], separator: str = "") -> str | None:
+    """Join texts; None if that would be too long."""
+    length = sum(map(len, texts)) + len(separator) * len(texts)
+    return separator.join(texts) if length <= MAX_TEXT else None
+
+
+def limited(lists: Iterable[Sequence[Arg] | None]) -> list[Arg]:
+    """Return the arguments of several words; when they become too many (or None), the rest is one that is unknown."""
+    found: list[Arg] = []
+    total = 0
+    for args in lists:
+        total += sum(len(arg.prefix) for arg in args or ())
+        if args is None or total > MAX_TOTAL or len(found) + len(args) > MAX_ARGUMENTS:
+            return [*found, Arg(None, "...", is_many=True)]
+        found += args
+    return found

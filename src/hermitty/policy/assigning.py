@@ -2,21 +2,23 @@
 
 from collections.abc import Sequence
 
-from hermitty.policy.arguments import Arg
+from hermitty.policy.arguments import Arg, joined
 from hermitty.policy.context import Surroundings
 from hermitty.policy.effects import Effect, Finding, Level
 from hermitty.policy.findings import ask
 from hermitty.policy.numeric import is_number
+from hermitty.policy.programs.names import may_be_list, read_again
 from hermitty.policy.programs.variables import dangerous_variable
 from hermitty.policy.syntax.commands import Assignment
 from hermitty.policy.syntax.words import Array
-from hermitty.policy.unfold import stored, text_of
+from hermitty.policy.unfold import all_arguments, stored, text_of
 from hermitty.policy.world import World
 
 # Variables of PowerShell that change how its commands work.
 _PWSH_SETTINGS = frozenset(
     ("psdefaultparametervalues", "psmoduleautoloadingpreference", "outputencoding", "profile", "executioncontext")
 )
+_DECLARING = frozenset(("declare", "typeset", "local", "readonly", "export"))
 _PWSH_SCOPES = frozenset(("global", "script", "local", "private", "using", "variable"))
 
 
@@ -34,11 +36,12 @@ def assigned(
         text = stored(given, world.home)
         if one.operator == "+=":
             so_far = world.variables.get(one.name)
-            text = None if so_far is None or text is None else so_far + text
+            text = None if so_far is None or text is None else joined((so_far, text))
         elif one.operator != "=":
             text = None
         if one.subscript is not None or any(isinstance(part, Array) for part in one.value.parts):
             text = None
+            world = world.with_arrays((one.name,))
         reason, level = _reason(one, text, here.shell)
         if reason and not (one.name == "IFS" and before == "read"):
             found.append(ask(reason, level, effect, at=Arg(None, one.name, start=one.start, end=one.end)))
@@ -47,7 +50,27 @@ def assigned(
         is_numeric = is_plain and bool(one.value.parts) and is_number(one.value, world)
         for name in _names(one.name, world, here.shell):
             world = world.with_variable(name, text, is_number=is_numeric, shape=shape)
+        match one.value.parts:
+            case (Array(elements=elements),) if is_plain and before is None:
+                world = world.with_list(one.name, all_arguments(elements, world, here.shell))
     return found, world
+
+
+def lists_in_quotes(name: str, args: Sequence[Arg], world: World, shell: str) -> list[Finding]:
+    """Judge values of `declare` and its like for variables that may be arrays: a list in quotes is read again."""
+    if name not in _DECLARING or shell in ("zsh", "fish", "pwsh"):
+        return []
+    options = "".join(arg.text or "" for arg in args if (arg.text or "").startswith("-"))
+    is_local = name == "local" or (world.is_inside and name in ("declare", "typeset") and "g" not in options)
+    found: list[Finding] = []
+    for arg in args:
+        variable = may_be_list(arg)
+        if variable is None:
+            continue
+        # A local variable that was not there before is no array.
+        is_array = world.may_be_local_array(variable) if is_local else world.may_be_array(variable)
+        found += [read_again(arg)] if is_array else []
+    return found
 
 
 def forgotten(assignments: Sequence[Assignment], world: World) -> World:

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from hermitty.policy import places
 from hermitty.policy.arguments import Arg
+from hermitty.policy.assigning import lists_in_quotes
 from hermitty.policy.context import Surroundings
 from hermitty.policy.effects import Effect, Finding, Level, Verdict
 from hermitty.policy.findings import RUNS_INPUT, ask, note, unclear
@@ -17,6 +18,7 @@ from hermitty.policy.world import Outcome, World, bounded, same
 if TYPE_CHECKING:
     from hermitty.policy.judge import Walker
 
+MAX_NESTING = 8  # of scripts in scripts, and of commands that run commands
 UNKNOWN_CODE = "runs code that is only known when it runs"
 UNKNOWN_COMMAND = "which command it is, is only known when it runs"
 # How reasons end for what runs code that is nowhere in the line.
@@ -43,6 +45,7 @@ class Call:
         self.typed = typed
         self.outcome: Outcome = same((world,))
         self._name = ""
+        self._depth = 0  # commands around that run this one
 
     @property
     def here(self) -> Surroundings:
@@ -51,10 +54,14 @@ class Call:
 
     def command(self, args: Sequence[Arg]) -> list[Finding]:
         """Judge a program that another one runs."""
+        if self._depth >= MAX_NESTING:
+            return [unclear("commands that run commands are nested too deeply")]
+        self._depth += 1
         found = self.perform(args, is_inner=True)
         if self.typed is not None and args and args[-1].shown == "what xargs reads":
             words = [Arg.literal(word) for word in self.typed.split()]
             found += self.perform([*args[:-1], *words], is_inner=True)
+        self._depth -= 1
         return found
 
     def script(self, text: Arg, shell: str) -> list[Finding]:
@@ -62,7 +69,7 @@ class Call:
         if text.text is None:
             return [ask(UNKNOWN_CODE, Level.HIGH, Effect.EXEC, at=text)]
         is_own = self._name == "eval"
-        world = self.world if is_own else World(self.world.cwd, self.world.home)
+        world = self.world if is_own else World(self.world.cwd, self.world.home, is_new=True)
         found, outcome = self.walker.nested(text, shell, world, is_own=is_own)
         if is_own:
             self.outcome = outcome
@@ -71,7 +78,7 @@ class Call:
     def perform(self, args: Sequence[Arg], *, is_inner: bool = False) -> list[Finding]:
         """Judge a command; `outcome` tells the worlds after it."""
         record = self.walker.record
-        record.step()
+        record.step(len(args))
         if not args:
             return []
         number = record.begin(args, self.here, is_visible=self.walker.is_visible)
@@ -93,6 +100,7 @@ class Call:
                 return found
         outer, self._name = self._name, name
         found += judge_program(name, args[1:], self)
+        found += lists_in_quotes(name, args[1:], self.world, self.here.shell)
         self._name = outer
         if name not in _SAME_SHELL:
             self.outcome = after(
@@ -125,7 +133,8 @@ class Call:
             shell = one.reason.partition(" ")[0]
             if one.reason.endswith(RUNS_INPUT) and shell in _SHELLS:
                 text = Arg.literal(self.typed, start=one.start, end=one.end)
-                return self.walker.nested(text, shell, World(self.world.cwd, self.world.home), is_own=False)[0]
+                world = World(self.world.cwd, self.world.home, is_new=True)
+                return self.walker.nested(text, shell, world, is_own=False)[0]
         return []
 
     def _downloads(self, args: Sequence[Arg], found: Sequence[Finding]) -> list[Finding]:

@@ -4,11 +4,12 @@ Exact or unknown, never guessed: a text that depends on anything outside of the 
 it that is certain.
 """
 
+import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 
-from hermitty.policy.alternatives import expand_braces
-from hermitty.policy.arguments import Arg
+from hermitty.policy.alternatives import MAX_WORDS, expand_braces
+from hermitty.policy.arguments import MAX_TEXT, MAX_TOTAL, Arg
 from hermitty.policy.syntax.words import (
     Arithmetic,
     Array,
@@ -29,6 +30,7 @@ from hermitty.policy.syntax.words import (
 Variables = Mapping[str, str | None]
 
 _BLANKS = " \t\n"
+_PATTERN_OR_BLANK = re.compile(r"[*?\[\\ \t\n]")
 
 
 def expand(word: Word, variables: Variables, *, shell: str = "bash") -> list[Arg]:
@@ -37,13 +39,18 @@ def expand(word: Word, variables: Variables, *, shell: str = "bash") -> list[Arg
     `variables` are those with a known text, and with None those that were given an unknown one; any other is unknown.
     """
     alternatives = expand_braces(word.parts, shell)
-    if alternatives is None:
-        return [Arg(None, word.source, is_many=True, start=word.start, end=word.end)]
-    return [
-        arg
-        for parts in alternatives
-        for arg in _Fields(word, variables, shell, has_braces=len(alternatives) > 1).arguments(parts)
-    ]
+    unknown = Arg(None, word.source, is_many=True, start=word.start, end=word.end)
+    if alternatives is None or len(alternatives) * len(word.source) > MAX_TOTAL:
+        return [unknown]
+    found: list[Arg] = []
+    length = 0
+    for parts in alternatives:
+        args = _Fields(word, variables, shell, has_braces=len(alternatives) > 1).arguments(parts)
+        length += sum(len(arg.prefix) for arg in args)
+        if length > MAX_TOTAL:
+            return [unknown]
+        found += args
+    return found
 
 
 def value(word: Word, variables: Variables, *, shell: str = "bash") -> Arg:
@@ -58,6 +65,7 @@ class _Field:
     """An argument being built."""
 
     known: list[str] = field(default_factory=list)
+    length: int = 0
     is_exact: bool = True
     is_present: bool = False  # stays, even if it is empty
     is_many: bool = False
@@ -74,7 +82,12 @@ class _Field:
         return not self.is_empty or self.is_present
 
     def add(self, text: str) -> None:
-        if self.is_exact and text:
+        if not self.is_exact or not text:
+            return
+        self.length += len(text)
+        if self.length > MAX_TEXT:
+            self.is_exact = False
+        else:
             self.known.append(text)
 
     def add_unknown(self, *, is_many: bool = False) -> None:
@@ -156,10 +169,12 @@ class _Fields:
         elif is_quoted or self.shell in ("fish", "pwsh"):
             self.now.add(text)
             self.now.is_present = True
-        elif any(char in "*?[\\" for char in text):
+        elif any(char in text for char in "*?[\\"):
             self.now.is_glob = True
+            if "IFS" not in self.variables:
+                self.now.add(_PATTERN_OR_BLANK.split(text, maxsplit=1)[0])
             self.now.add_unknown(is_many=True)
-        elif text.strip(_BLANKS) == text and not any(char in _BLANKS for char in text):
+        elif not any(char in text for char in _BLANKS):
             self.now.add(text)
         elif self.shell == "zsh" or "IFS" in self.variables:
             # zsh splits only if it was told to.
@@ -168,9 +183,13 @@ class _Fields:
             self._split(text)
 
     def _split(self, text: str) -> None:
+        pieces = text.split(maxsplit=MAX_WORDS)
+        if len(pieces) > MAX_WORDS:
+            self.now.add_unknown(is_many=True)
+            return
         if text[0] in _BLANKS:
             self._close()
-        for index, piece in enumerate(text.split()):
+        for index, piece in enumerate(pieces):
             if index:
                 self._close()
             self.now.add(piece)

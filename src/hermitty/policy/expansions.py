@@ -154,7 +154,7 @@ def _braced(s: Scanner, *, quoted: bool) -> Parameter:
     subscript = None
     if s.char == "[":
         s.pos += 1
-        subscript = s.grammar.operand(s, "]", quoted, True)
+        subscript = s.grammar.operand(s, "]", quoted, True, False)
         s.expect("]")
     words: tuple[Word, ...] = ()
     if is_indirect and s.char and s.char in "*@" and s.text.startswith("}", s.pos + 1, s.end):
@@ -182,9 +182,10 @@ def _operands(s: Scanner, operation: str, *, quoted: bool) -> tuple[Word, ...]:
     # In double quotes, single quotes are text after `:-` and its like, and quotes in patterns.
     keeps_quotes = operation[0] in ":-=?+"
     if operation[0] != "/":
-        return (s.grammar.operand(s, "}", quoted, keeps_quotes),)
-    pattern = s.grammar.operand(s, "/}", quoted, keeps_quotes)
+        names_files = not quoted and operation[-1] in "-=?+"
+        return (s.grammar.operand(s, "}", quoted, keeps_quotes, names_files),)
+    pattern = s.grammar.operand(s, "/}", quoted, keeps_quotes, False)
     if s.char != "/":
         return (pattern,)
     s.pos += 1
-    return (pattern, s.grammar.operand(s, "}", quoted, keeps_quotes))
+    return (pattern, s.grammar.operand(s, "}", quoted, keeps_quotes, False))

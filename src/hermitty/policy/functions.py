@@ -9,7 +9,7 @@ from hermitty.policy.findings import ask, block
 from hermitty.policy.programs import find_program
 from hermitty.policy.session_state import called_with, like_before
 from hermitty.policy.syntax.commands import Function
-from hermitty.policy.unfold import arguments
+from hermitty.policy.unfold import all_arguments
 from hermitty.policy.world import Outcome, Worlds, bounded, same
 
 if TYPE_CHECKING:
@@ -42,7 +42,7 @@ def define(walker: "Walker", command: Function, worlds: Worlds) -> Outcome:
 def _called(walker: "Walker", command: Function, worlds: Worlds) -> Outcome:
     results = []
     for world in worlds:
-        args = [arg for word in command.arguments for arg in arguments(word, world, walker.shell)]
+        args = all_arguments(command.arguments, world, walker.shell)
         outcome = walker.command(command.body, (called_with(world, args),))
         results += [like_before(after, world) for after in outcome.both]
     return same(bounded(results))

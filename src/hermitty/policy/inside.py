@@ -4,6 +4,7 @@ import re
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 
+from hermitty.policy.alternatives import MANY, count_words
 from hermitty.policy.arguments import Arg
 from hermitty.policy.effects import Effect, Finding, Level
 from hermitty.policy.findings import ask, unclear
@@ -16,6 +17,7 @@ from hermitty.policy.syntax.words import (
     Arithmetic,
     Array,
     Brace,
+    BraceRange,
     Extglob,
     Glob,
     Literal,
@@ -26,13 +28,14 @@ from hermitty.policy.syntax.words import (
     Substitution,
     Word,
 )
-from hermitty.policy.unfold import arguments, text_of
+from hermitty.policy.unfold import text_of
 from hermitty.policy.world import World
 
 _FLAGS = re.compile(r"\([^)]*\)")  # of zsh
 _PLAIN_ELEMENT = re.compile(r"\[(?:-?[0-9]+(?:,-?[0-9]+)?|[@*])\]")
 _ASSIGNING = frozenset((":=", "="))
 _COMPARING = frozenset(("-eq", "-ne", "-lt", "-le", "-gt", "-ge"))
+_LENGTH_OF_A_WORD = 200
 _LOOKING_UP = frozenset(("-v", "-R"))
 
 
@@ -44,10 +47,13 @@ class Inside:
     shell: str
     run: Callable[[Script, World], World]
     found: list[Finding] = field(default_factory=list)
+    made: int = 0  # words, by braces
+    length: int = 0  # of these words together, at most
 
     def words(self, words: Iterable[Word]) -> None:
         """Judge what is in words, from left to right."""
         for word in words:
+            self._braces(word)
             self.parts(word.parts)
 
     def parts(self, parts: Iterable[Part]) -> None:
@@ -89,12 +95,8 @@ class Inside:
         """Judge one comparison of `[[ ]]`."""
         self.words(test.operands)
         if test.operator in _LOOKING_UP:
-            self.found += [
-                one
-                for word in test.operands
-                for arg in arguments(word, self.world, self.shell)
-                for one in looked_up(arg)
-            ]
+            for word in test.operands:
+                self.found += looked_up(text_of(word, self.world, self.shell))
         elif test.operator in _COMPARING or (test.operator == "-t" and self.shell == "zsh"):
             for word in test.operands:
                 if not is_number(word, self.world):
@@ -136,6 +138,7 @@ class Inside:
 
     def _array(self, elements: Sequence[Word]) -> None:
         for word in elements:
+            self._braces(word)
             self.parts(word.parts)
             if word.source.startswith("[") and "=" in word.source:
                 subscript = word.source[1:].partition("]")[0]
@@ -143,9 +146,20 @@ class Inside:
                 if not is_plain_subscript(place, self.world):
                     self._ask(f"the subscript [{subscript}] is calculated, which may run what is in it", word)
 
+    def _braces(self, word: Word) -> None:
+        if not any(isinstance(part, Brace | BraceRange) for part in word.parts):
+            return
+        before = max(self.made, self.length // _LENGTH_OF_A_WORD)
+        count = count_words(word.parts, self.shell)
+        self.made += count
+        self.length += count * len(word.source)
+        if before < MANY <= max(self.made, self.length // _LENGTH_OF_A_WORD):
+            reason = "braces make so many words that the shell may run out of memory"
+            self.found.append(_at(ask(reason, Level.MEDIUM, Effect.PROCESS), word))
+
     def _ask(self, reason: str, word: Word) -> None:
         self.found.append(unclear(reason, at=Arg(None, word.source, start=word.start, end=word.end)))
 
 
-def _at(finding: Finding, part: Parameter) -> Finding:
+def _at(finding: Finding, part: Parameter | Word) -> Finding:
     return Finding(finding.verdict, finding.level, finding.reason, finding.effect, finding.path, part.start, part.end)

@@ -10,7 +10,7 @@ from dataclasses import replace
 
 from hermitty.policy import loops, streams
 from hermitty.policy.arguments import Arg
-from hermitty.policy.calls import piped_foreign_code, too_deep
+from hermitty.policy.calls import MAX_NESTING, piped_foreign_code, too_deep
 from hermitty.policy.context import Surroundings
 from hermitty.policy.effects import Effect, Finding, Level
 from hermitty.policy.findings import ask, unclear
@@ -46,10 +46,9 @@ from hermitty.policy.syntax.commands import (
 )
 from hermitty.policy.syntax.script import Script
 from hermitty.policy.syntax.words import Word
-from hermitty.policy.unfold import arguments, printed
+from hermitty.policy.unfold import all_arguments, printed
 from hermitty.policy.world import UNKNOWN_HOME, Outcome, World, Worlds, bounded, merged, same
 
-_MAX_NESTING = 8
 # In these, substitutions and parts of a pipe run in the shell itself.
 _IN_PROCESS = frozenset(("fish", "pwsh"))
 
@@ -114,6 +113,7 @@ class Walker:
             case Coproc(name=name):
                 if name is not None and (reason := dangerous_variable(name, None, self.shell)):
                     self.add([ask(reason, Level.HIGH, Effect.SESSION)], command)
+                worlds = tuple(world.with_arrays((name or "COPROC",)) for world in worlds)
                 return self._apart(Statement(command.command, True, command.start, command.end), worlds)
             case Subshell(body=body, redirects=redirects):
                 with self._setting(is_apart=True, typed=self.typed), self._reading(redirects, worlds, command):
@@ -127,7 +127,8 @@ class Walker:
 
     def nested(self, text: Arg, shell: str, world: World, *, is_own: bool) -> tuple[list[Finding], Outcome]:
         """Judge a text that a shell runs. `is_own`: this shell, as for `eval`."""
-        if self._nesting >= _MAX_NESTING:
+        line = text.text or ""
+        if self._nesting >= MAX_NESTING or not self.record.has_room(len(line)):
             return too_deep(text), same((world,))
         around = replace(self.around, shell=shell)
         place = (text.start, text.end)
@@ -139,7 +140,6 @@ class Walker:
             nesting=self._nesting + 1,
         )
         walker.active = self.active if is_own else set()
-        line = text.text or ""
         script = parse(line, shell)
         before = len(self.record.found)
         outcome = walker.body(script.body, (world,))
@@ -201,7 +201,7 @@ class Walker:
         """Return what a part of a pipe hands to the next one, if that is known."""
         if not isinstance(command, Simple) or command.assignments or len(worlds) != 1:
             return None
-        args = [arg for word in command.words for arg in arguments(word, worlds[0], self.shell)]
+        args = all_arguments(command.words, worlds[0], self.shell)
         if [arg.text for arg in args] == ["cat"] or (args and args[0].text == "tee"):
             is_elsewhere = streams.reads_elsewhere(command.redirects)
             return streams.typed_text(command.redirects, worlds[0], self.shell) if is_elsewhere else typed
@@ -332,6 +332,7 @@ class Walker:
     def _reading(self, redirects: Sequence[Redirect], worlds: Worlds, node: Command) -> Iterator[None]:
         """Judge the redirections of a compound command, and let its commands know what they read."""
         typed = self.typed
+        self.record.count_redirects(len(redirects))
         for world in worlds:
             inside = Inside(world, self.shell, self.substituted)
             inside_redirects(inside, redirects)

@@ -55,7 +55,8 @@ class Grammar:
     script: "Callable[[Scanner, str], Script]"  # up to a closing character
     statements: "Callable[[Scanner, frozenset[str]], tuple[Statement, ...]]"  # up to a reserved word or closing token
     command: "Callable[[Scanner], Command]"
-    operand: "Callable[[Scanner, str, bool, bool], Word]"  # of a parameter: closing characters, quoted, keeps quotes
+    # Of a parameter: closing characters, quoted, keeps quotes, names files.
+    operand: "Callable[[Scanner, str, bool, bool, bool], Word]"
     arithmetic: "Callable[[Scanner, int, str, bool], Arithmetic]"  # its start, its closing, quoted
 
 

@@ -3,7 +3,7 @@
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
-from hermitty.policy.arguments import Arg
+from hermitty.policy.arguments import MAX_TOTAL, Arg
 from hermitty.policy.numeric import prints_numbers
 from hermitty.policy.syntax.commands import For
 from hermitty.policy.syntax.words import Substitution, Word
@@ -14,6 +14,7 @@ _ROUNDS = 3
 # With more values, one round is made for all of them.
 _MAX_VALUES = 200
 _MAX_NUMBERS = 20
+_MAX_FOUND = 20_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,7 +37,14 @@ def values(command: For, world: World, shell: str) -> list[LoopValue]:
     if command.words is None:
         given = world.arguments
         return [LoopValue(None)] if given is None else [_value(arg, world.home) for arg in given]
-    found = [value for word in command.words for value in _values(word, world, shell)]
+    found: list[LoopValue] = []
+    length = 0
+    for word in command.words:
+        more = _values(word, world, shell)
+        found += more
+        length += sum(len(value.text or "") for value in more)
+        if len(found) > _MAX_FOUND or length > MAX_TOTAL:
+            return [LoopValue(None)]
     numbers = all(value.text is not None and value.text.isdecimal() for value in found)
     if numbers and len(found) > _MAX_NUMBERS:
         return [LoopValue(None, is_number=True)]
@@ -53,7 +61,9 @@ def _values(word: Word, world: World, shell: str) -> list[LoopValue]:
 def _value(arg: Arg, home: str) -> LoopValue:
     if arg.text is not None:
         return LoopValue(stored(arg, home))
-    return LoopValue(None, "" if arg.may_split or arg.is_home else arg.prefix)
+    if arg.may_split:
+        return LoopValue(None, "")
+    return LoopValue(None, home + arg.prefix[1:] if arg.is_home and arg.prefix.startswith("~/") else arg.prefix)
 
 
 def repeated(worlds: Worlds, run: Callable[[Worlds], Worlds]) -> Worlds:

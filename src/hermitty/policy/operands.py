@@ -8,15 +8,17 @@ from hermitty.policy.syntax.words import Literal, Part, Quote, Quoted, Word
 from hermitty.policy.words import expansion_or_quote, process_substitution
 
 _PLAIN = re.compile(r"""[^\\'"`$\[\]}/<>]+""")
+_PLAIN_BETWEEN_GLOBS = re.compile(r"""[^\\'"`$\[\]}/<>*?(]+""")
 _QUOTED_BETWEEN = re.compile(r"""'[^'{}"`\\]*'""")
 
 
-def operand(s: Scanner, closing: str, quoted: bool, keeps_quotes: bool) -> Word:
+def operand(s: Scanner, closing: str, quoted: bool, keeps_quotes: bool, names_files: bool = False) -> Word:
     """Read a word up to one of the characters in `closing`.
 
-    Patterns in it are text: whoever uses them knows that they are. `keeps_quotes`: in double quotes, single quotes are
-    text.
+    `keeps_quotes`: in double quotes, single quotes are text. `names_files`: patterns in it stand for files; else they
+    are text, and whoever uses them knows that they are patterns.
     """
+    plain = _PLAIN_BETWEEN_GLOBS if names_files else _PLAIN
     start = s.pos
     parts: list[Part] = []
     level = 0
@@ -46,10 +48,12 @@ def operand(s: Scanner, closing: str, quoted: bool, keeps_quotes: bool) -> Word:
             raise s.fail("a quote after `$` inside of double quotes and `${...}`")
         elif char in "<>" and not quoted and s.text.startswith("(", at + 1, s.end):
             part = process_substitution(s)
-        elif char in "\\'\"`$":
+        elif char == "(" and names_files and s.is_zsh:
+            raise s.fail("a pattern of zsh is not analysed")
+        elif char in "\\'\"`$" or (names_files and char in "*?["):
             part = expansion_or_quote(s, quoted=quoted)
         else:
-            match = _PLAIN.match(s.text, at, s.end)
+            match = plain.match(s.text, at, s.end)
             s.pos = match.end() if match else at + 1
             part = Literal(s.text[at : s.pos], at, s.pos)
         if part is not None:

@@ -8,7 +8,7 @@ import ntpath
 import posixpath
 import re
 
-from hermitty.policy import sensitive
+from hermitty.policy import secret_patterns, sensitive
 from hermitty.policy.arguments import Arg
 from hermitty.policy.context import Surroundings
 from hermitty.policy.effects import Effect, Finding, Level
@@ -56,8 +56,9 @@ _WINDOWS_SYSTEM = re.compile(
     r"[a-z]:\\(?:windows|program files(?: \(x86\))?|programdata|boot)(?:\\.*)?|\\\\[.?]\\.*", re.DOTALL
 )
 _HOME_WORD = re.compile(r"""(?:~|"?\$(?:HOME|\{HOME\})"?)(?P<rest>(?:/[^$`'"\\]*)?)"?""")
-_ALL_NAMES = re.compile(r"[*?./\[\]!^{},]*")
 _HIDDEN = re.compile(r"""[$`'"\\]""")
+_QUOTES = re.compile(r"""['"\\]""")
+_EXPANSION = re.compile(r"\$\w+|\$\{\w+\}")
 _TAIL = re.compile(r"""[\w.~-]*/?[\w.~-]+["']?$""")
 
 
@@ -249,12 +250,25 @@ def _home_word(arg: Arg, here: Surroundings) -> str | None:
 
 def _pattern(arg: Arg, here: Surroundings) -> str | None:
     """Return the normalised pattern of a glob, or None if quotes or expansions hide it."""
-    if not arg.is_glob or "{" in arg.shown:
+    if not arg.is_glob:
         return None
     match = _HOME_WORD.fullmatch(arg.shown)
+    if "{" in (match.group("rest") if match else arg.shown):
+        return None
     if match is not None:
         return resolve((here.home or "~") + match.group("rest"), here)
     return None if _HIDDEN.search(arg.shown) else resolve(arg.shown, here)
+
+
+def _loose_pattern(arg: Arg, here: Surroundings) -> str | None:
+    """Return a pattern that stands for at least what a glob with quotes or expansions in it stands for."""
+    if not arg.is_glob:
+        return None
+    text = _QUOTES.sub("", arg.shown)
+    match = _HOME_WORD.fullmatch(text)
+    if match is not None:
+        return resolve((here.home or "~") + match.group("rest"), here)
+    return resolve(_EXPANSION.sub("*", text), here)
 
 
 def _may_be_vital(arg: Arg, here: Surroundings) -> bool:
@@ -268,10 +282,9 @@ def _may_be_vital(arg: Arg, here: Surroundings) -> bool:
     while pattern:
         parent, _, name = pattern.rpartition("/")
         if parent == "" and pattern.startswith("/"):
-            wild = _matching(name)
-            return bool(_ALL_NAMES.fullmatch(name)) or any(wild.fullmatch(top) for top in _TOP)
-        if not _has_wildcard(parent):
-            return bool(_ALL_NAMES.fullmatch(name)) and bool(parent) and is_vital(parent, here)
+            return secret_patterns.stands_for_all(name) or any(secret_patterns.matches(name, top) for top in _TOP)
+        if not secret_patterns.has_wildcard(parent):
+            return secret_patterns.stands_for_all(name) and bool(parent) and is_vital(parent, here)
         pattern = parent
     return False
 
@@ -281,6 +294,9 @@ def _may_be_secret(arg: Arg, here: Surroundings) -> bool:
     pattern = _pattern(arg, here)
     if pattern is not None:
         return _pattern_may_be_secret(pattern, here)
+    loose = _loose_pattern(arg, here)
+    if loose is not None and secret_patterns.may_reach_secrets(loose, here.home, here.secrets):
+        return True
     if not arg.prefix:
         tail = _TAIL.search(arg.shown)
         known = tail.group().strip("\"'") if tail else ""
@@ -296,30 +312,21 @@ def _may_be_secret(arg: Arg, here: Surroundings) -> bool:
 
 def _pattern_may_be_secret(pattern: str, here: Surroundings) -> bool:
     parent, _, name = pattern.rpartition("/")
-    if is_secret(parent, here):
+    if is_secret(parent, here) or secret_patterns.may_reach_secrets(pattern, here.home, here.secrets):
         return True
-    if not _has_wildcard(name):
+    if secret_patterns.may_hold_secrets(pattern, here.home, here.secrets):
+        return True
+    if not secret_patterns.has_wildcard(name):
         return is_secret(pattern, here) or (
-            _has_wildcard(parent) and any(is_secret(f"{top}/{name}", here) for top in ("/etc", "/proc/1"))
+            secret_patterns.has_wildcard(parent)
+            and any(is_secret(f"{top}/{name}", here) for top in ("/etc", "/proc/1"))
         )
     if is_secret(posixpath.join(parent, name.replace("*", "x").replace("?", "x")), here):
         return True
-    if name.startswith("*") and not holds_secrets(parent, here):
+    if name.startswith("*") and not holds_secrets(parent, here) and not secret_patterns.shows_hidden(name):
         # `*` does not stand for hidden files, and what else it stands for is most often harmless.
         return False
-    wild = _matching(name)
     return any(
-        wild.fullmatch(example) and is_secret(posixpath.join(parent, example), here) for example in sensitive.EXAMPLES
+        secret_patterns.matches(name, example) and is_secret(posixpath.join(parent, example), here)
+        for example in sensitive.EXAMPLES
     )
-
-
-def _has_wildcard(text: str) -> bool:
-    return any(char in text for char in "*?[({")
-
-
-def _matching(name: str) -> re.Pattern[str]:
-    """Translate one component of a glob; what is not plain stands for anything."""
-    out = ""
-    for part in re.findall(r"\[[^]]*\]|.", name, re.DOTALL):
-        out += "[^/]*" if part in "*{}()|+@!," else "[^/]" if part == "?" or len(part) > 1 else re.escape(part)
-    return re.compile(out if name.startswith(".") else r"(?!\.)" + out)

@@ -11,6 +11,10 @@ from hermitty.policy.judged import Judged, JudgedLine, left_over
 
 # More commands than people write; loops and functions are gone through again and again up to here.
 MAX_STEPS = 5000
+_WORDS_OF_A_STEP = 20
+_STEPS_OF_A_REDIRECT = 2
+# Scripts inside of a line, all of them together: no line has more, unless each is in another.
+_MAX_NESTED = 150_000
 
 
 class TooMuch(Exception):
@@ -39,6 +43,7 @@ class Record:
     sites: Sites = field(default_factory=dict)
     is_understood: bool = True
     steps: int = 0
+    nested: int = 0  # the length of all scripts in texts of the line
 
     @property
     def line(self) -> JudgedLine:
@@ -51,11 +56,23 @@ class Record:
             any(one.verdict is Verdict.BLOCK for one in self.found),
         )
 
-    def step(self) -> None:
-        """Count one command."""
-        self.steps += 1
+    def step(self, words: int = 0) -> None:
+        """Count one command; many words make it several."""
+        self._count(1 + words // _WORDS_OF_A_STEP)
+
+    def count_redirects(self, number: int) -> None:
+        """Count redirections: each may become many words."""
+        self._count(number * _STEPS_OF_A_REDIRECT)
+
+    def _count(self, steps: int) -> None:
+        self.steps += steps
         if self.steps > MAX_STEPS:
             raise TooMuch
+
+    def has_room(self, length: int) -> bool:
+        """Count a text inside of the line that is read as a script; tell whether it may be."""
+        self.nested += length
+        return self.nested <= _MAX_NESTED
 
     def download(self, found: Sequence[Finding]) -> None:
         """Note files that are written with what comes from the network."""

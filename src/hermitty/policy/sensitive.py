@@ -3,7 +3,7 @@
 import re
 
 # Directories whose files are secrets; "~" is any home directory. All in lower case: some file systems do not care.
-_SECRET_DIRECTORIES = (
+SECRET_DIRECTORIES = (
     *("~/.ssh", "~/.aws", "~/.gnupg", "~/.azure", "~/.kube", "~/.password-store", "~/.config/gcloud", "~/.config/gh"),
     *("~/.local/state/hermitty", "~/library/application support/hermitty"),
     *("~/.config/op", "~/.config/rclone", "~/.config/sops", "~/.config/hub", "~/.config/doctl", "~/.mozilla"),
@@ -15,11 +15,12 @@ _SECRET_DIRECTORIES = (
 # Files of these directories that are no secrets.
 _PUBLIC = re.compile(r"~/\.ssh/(?:known_hosts|config|[^/]+\.pub)")
 
-_SECRET_FILES = frozenset(
+SECRET_FILES = frozenset(
     {
         *("/etc/shadow", "/etc/shadow-", "/etc/gshadow", "/etc/gshadow-", "/etc/sudoers", "/etc/security/opasswd"),
         *("/etc/krb5.keytab", "/etc/master.passwd", "/etc/ppp/chap-secrets", "/etc/mysql/debian.cnf", "/etc/rndc.key"),
         *("/proc/kcore", "/proc/kmem", "/dev/mem", "/dev/kmem", "/dev/port", "/var/lib/sss/secrets"),
+        *("/proc/1/environ", "/proc/self/environ"),
     }
 )
 _SECRET_NAMES = re.compile(
@@ -48,6 +49,14 @@ _SECRET_TAILS = re.compile(
     re.VERBOSE,
 )
 
+# The same as names, for patterns: directories and files that are secret wherever they are.
+DIRECTORY_TAILS = (".ssh", ".aws", ".gnupg", ".config/gh", ".config/gcloud")
+FILE_TAILS = (
+    *(".cargo/credentials", ".cargo/credentials.toml", ".gem/credentials", ".m2/settings.xml", ".kube/config"),
+    *(".m2/settings-security.xml", ".docker/config.json", ".gradle/gradle.properties", ".composer/auth.json"),
+    *(".codex/auth.json", ".config/pip/pip.conf"),
+)
+
 # Writing to these makes programs run something later.
 _CODE_TAILS = re.compile(
     r"""(?:^|/)(?:
@@ -70,7 +79,7 @@ _CODE_TAILS = re.compile(
 _HOMES = re.compile(r"^(?:~[^/]*|/root|/home/[^/]+|/users/[^/]+|/var/root)(?=/|$)")
 
 # Directories with secrets somewhere below them.
-_HOLDERS = frozenset(
+HOLDERS = frozenset(
     {"/", "~", "/home", "/users", "/root", "~/.config", "/etc", "/etc/ssl", "/etc/ssh", "/run", "/proc", "/var"}
 )
 
@@ -83,7 +92,7 @@ EXAMPLES = (
 )
 
 
-def _seen_from_home(path: str, home: str | None) -> str:
+def seen_from_home(path: str, home: str | None) -> str:
     """Write the home directory, and any that looks like one, as "~"; all in lower case."""
     if home and home != "/" and (path == home or path.startswith(home + "/")):
         return "~" + path[len(home) :].lower()
@@ -92,18 +101,18 @@ def _seen_from_home(path: str, home: str | None) -> str:
 
 def is_secret(path: str, home: str | None) -> bool:
     """Tell whether a normalised path names a file, or a directory of files, with secrets."""
-    seen = _seen_from_home(path, home)
+    seen = seen_from_home(path, home)
     if _PUBLIC.fullmatch(seen):
         return False
-    if any(seen == directory or seen.startswith(directory + "/") for directory in _SECRET_DIRECTORIES):
+    if any(seen == directory or seen.startswith(directory + "/") for directory in SECRET_DIRECTORIES):
         return True
     name = seen.rpartition("/")[2]
-    return seen in _SECRET_FILES or bool(_SECRET_NAMES.fullmatch(name) or _SECRET_TAILS.search(seen))
+    return seen in SECRET_FILES or bool(_SECRET_NAMES.fullmatch(name) or _SECRET_TAILS.search(seen))
 
 
 def holds_secrets(path: str, home: str | None) -> bool:
     """Tell whether a directory is known to have secrets somewhere below it: `/`, `/etc`, a home directory."""
-    return _seen_from_home(path, home) in _HOLDERS
+    return seen_from_home(path, home) in HOLDERS
 
 
 def makes_code_run(path: str) -> bool:

@@ -7,14 +7,17 @@ from dataclasses import replace
 from hermitty.policy import places
 from hermitty.policy.arguments import Arg
 from hermitty.policy.context import Surroundings
+from hermitty.policy.programs.names import is_list
 from hermitty.policy.unfold import stored
-from hermitty.policy.world import Outcome, World, same
+from hermitty.policy.world import Outcome, World, length_of, same
 
 _CHANGES_DIRECTORY = frozenset(("cd", "chdir", "pushd", "set-location", "sl", "push-location"))
 _LEAVES = frozenset(("exit", "logout", "return", "exec", "break", "continue"))
 _DECLARES = frozenset(("declare", "typeset", "local", "readonly", "export", "integer", "float", "private"))
+_MAX_KEPT = 1000  # arguments of a function or of `set`
 _CD_OPTIONS = re.compile(r"-[LPeqs@]+|-(?:literal)?path", re.IGNORECASE)
 _ASSIGNED = re.compile(r"([A-Za-z_]\w*)(\+?)=(.*)", re.ASCII | re.DOTALL)
+_NAMED = re.compile(r"([A-Za-z_]\w*)(?:\[.*\])?", re.ASCII | re.DOTALL)
 _NAME = re.compile(r"[A-Za-z_]\w*", re.ASCII)
 
 
@@ -92,7 +95,14 @@ def _filled(name: str, args: Sequence[Arg], world: World, typed: str | None) -> 
     if None in texts and name not in ("printf", "print"):
         return world.without_variables()
     said = " ".join(text for text in texts if text is not None)
+    if name in ("mapfile", "readarray") or (name == "read" and any("a" in (text or "") for text in texts)):
+        world = world.with_arrays(_NAME.findall(said))
     world = world.without(known for known in world.variables if known in said)
+    match texts:
+        case ["-v", str(variable), str(text)] if name == "printf" and not re.search(r"[%\\]|^-", text):
+            return world.with_variable(variable, text)
+        case ["-v", str(variable), "%s", str(text)] if name == "printf":
+            return world.with_variable(variable, text)
     names = [text for text in texts if text is not None and _NAME.fullmatch(text)]
     is_plain = name == "read" and (texts == names or texts[:1] == ["-r"]) and len(names) == 1 and len(texts) <= 2
     if not is_plain or typed is None or "IFS" in world.variables or "\n" in typed or "\\" in typed:
@@ -122,6 +132,7 @@ def _declared(name: str, args: Sequence[Arg], world: World) -> World:
     # With an attribute such as -i, -l or -n, the value is not the text that was given.
     options = [arg.text for arg in args if arg.text and arg.text.startswith("-")]
     is_changed = name in ("integer", "float") or any(letter in one for one in options for letter in "ilucnAaEFTUZR")
+    is_array = any(letter in one for one in options for letter in "aA")
     is_fixed = name == "readonly" or is_changed or any("r" in one for one in options)
     for arg in args:
         known = arg.prefix if arg.text is None else arg.text
@@ -129,8 +140,10 @@ def _declared(name: str, args: Sequence[Arg], world: World) -> World:
             is_exact = arg.text is not None and not match[2] and not is_changed and not match[3].startswith("~")
             text = match[3] if is_exact else None
             world = _declared_as(match[1], text, world, is_fixed=is_fixed)
-        elif _NAME.fullmatch(known):
-            world = _declared_as(known, None, world, is_fixed=is_fixed)
+        elif match := _NAMED.match(known):
+            world = _declared_as(match[1], None, world, is_fixed=is_fixed)
+        if match and (is_array or known[match.end(1) :].startswith("[") or is_list(arg)):
+            world = world.with_arrays((match[1],))
     return world
 
 
@@ -165,7 +178,7 @@ def with_arguments(world: World, args: Sequence[Arg] | None) -> World:
     """Return the world in which these are the arguments; None if they are not known."""
     variables = dict(world.variables)
     shapes = {name: known for name, known in world.shapes.items() if not name.isdecimal()}
-    if args is not None and any(arg.is_many for arg in args):
+    if args is not None and (len(args) > _MAX_KEPT or any(arg.is_many for arg in args)):
         args = None
     for place in range(1, 10):
         given = args[place - 1] if args is not None and place <= len(args) else None
@@ -175,6 +188,7 @@ def with_arguments(world: World, args: Sequence[Arg] | None) -> World:
     return replace(
         world,
         variables=variables,
+        length=length_of(variables),
         shapes=shapes,
         numbers=frozenset(name for name in world.numbers if not name.isdecimal()),
         arguments=None if args is None else tuple(args),
@@ -196,6 +210,7 @@ def like_before(world: World, before: World) -> World:
     return replace(
         world,
         variables=variables,
+        length=length_of(variables),
         shapes=shapes,
         arguments=before.arguments,
         locals=before.locals,

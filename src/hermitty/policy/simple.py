@@ -6,14 +6,14 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from hermitty.policy import streams
-from hermitty.policy.arguments import Arg
+from hermitty.policy.arguments import Arg, limited
 from hermitty.policy.assigning import assigned, forgotten
 from hermitty.policy.calls import Call, runs_foreign_code
 from hermitty.policy.effects import Finding, Verdict
 from hermitty.policy.inside import Inside
 from hermitty.policy.record import uses_network
 from hermitty.policy.syntax.commands import Redirect, Simple
-from hermitty.policy.unfold import arguments, has_defaults, text_of
+from hermitty.policy.unfold import all_arguments, arguments, has_defaults, text_of
 from hermitty.policy.world import Outcome, World, same
 
 if TYPE_CHECKING:
@@ -27,6 +27,7 @@ def judge_simple(walker: "Walker", command: Simple, world: World) -> Outcome:
     """Judge one command in one world."""
     found = walker.record.found
     begin = len(found)
+    walker.record.count_redirects(len(command.redirects))
     inside = Inside(world, walker.shell, walker.substituted)
     for assignment in command.assignments:
         inside.subscript(assignment.subscript)
@@ -60,7 +61,7 @@ def _asking(found: Sequence[Finding]) -> list[Finding]:
 def inside_redirects(inside: Inside, redirects: Sequence[Redirect]) -> None:
     """Judge what is in the words and the texts of redirections."""
     for redirect in redirects:
-        inside.parts(redirect.target.parts)
+        inside.words((redirect.target,))
         if redirect.heredoc is not None:
             inside.parts(redirect.heredoc.body.parts)
 
@@ -68,17 +69,14 @@ def inside_redirects(inside: Inside, redirects: Sequence[Redirect]) -> None:
 def _arguments(command: Simple, world: World, shell: str) -> list[Arg]:
     words = command.words
     if shell not in ("bash", "zsh") or not words or words[0].source not in _DECLARING:
-        return [arg for word in words for arg in arguments(word, world, shell)]
+        return all_arguments(words, world, shell)
     # What looks like an assignment is one: nothing in it is split.
-    return [
-        arg
+    return limited(
+        [replace(text_of(word, world, shell), is_many=False)]
+        if _ASSIGNING.match(word.source)
+        else arguments(word, world, shell)
         for word in words
-        for arg in (
-            [replace(text_of(word, world, shell), is_many=False)]
-            if _ASSIGNING.match(word.source)
-            else arguments(word, world, shell)
-        )
-    ]
+    )
 
 
 def _performed(
@@ -105,7 +103,7 @@ def _performed(
     call = Call(walker, changed, typed)
     performed = call.perform(args)
     if has_defaults(command.words):
-        other = [arg for word in command.words for arg in arguments(word, world, shell, defaults=True)]
+        other = all_arguments(command.words, world, shell, defaults=True)
         if other != args:
             performed += Call(walker, changed, None).perform(other)
     around += runs_foreign_code(args, performed, nested)

@@ -2,14 +2,15 @@
 
 Known are the arguments of functions, the beginnings of loop variables, the output of `echo` in a substitution, and
 simple operations on variables with a known text. With `defaults`, an unknown variable is taken to have the value that
-the line gives for its absence: what is destroyed then must be seen, too.
+the line gives for its absence, and an array the elements that it was given: what is destroyed then must be seen, too.
 """
 
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
-from hermitty.policy.arguments import Arg
+from hermitty.policy.alternatives import count_words
+from hermitty.policy.arguments import MAX_ARGUMENTS, MAX_TEXT, Arg, joined, limited
 from hermitty.policy.evaluate import expand, value
 from hermitty.policy.syntax.commands import Simple, Value
 from hermitty.policy.syntax.script import Script
@@ -43,10 +44,23 @@ def arguments(word: Word, world: World, shell: str, *, defaults: bool = False) -
         only = parts[0]
         if isinstance(only, Literal) or (isinstance(only, Quoted) and only.text is not None):
             return [Arg.literal(only.text or "", word.source, word.start, word.end)]
-        if (given := _all_arguments(only, world)) is not None:
+        given = _elements(only, world) if defaults else None
+        if given is not None or (given := _all_arguments(only, world)) is not None:
             return [replace(arg, start=word.start, end=word.end) for arg in given]
     rewritten, variables = _rewritten(word, world, shell, defaults=defaults)
     return expand(rewritten, variables, shell=shell)
+
+
+def all_arguments(words: Sequence[Word], world: World, shell: str, *, defaults: bool = False) -> list[Arg]:
+    """Return the arguments that words become."""
+    made = 0
+
+    def expanded(word: Word) -> list[Arg] | None:
+        nonlocal made
+        made += count_words(word.parts, shell)
+        return arguments(word, world, shell, defaults=defaults) if made <= MAX_ARGUMENTS else None
+
+    return limited(map(expanded, words))
 
 
 def text_of(word: Word, world: World, shell: str, *, defaults: bool = False) -> Arg:
@@ -64,8 +78,8 @@ def stored(arg: Arg, home: str) -> str | None:
 
 
 def has_defaults(words: Sequence[Word]) -> bool:
-    """Tell whether words give a value for the absence of a variable."""
-    return any(_is_default(part) for word in words for part in _flat(word.parts))
+    """Tell whether words give a value for the absence of a variable, or are elements of an array."""
+    return any(_is_default(part) or _is_array(part) for word in words for part in _flat(word.parts))
 
 
 def known_output(script: Script, world: World, shell: str) -> str | None:
@@ -75,7 +89,7 @@ def known_output(script: Script, world: World, shell: str) -> str | None:
         return command.word.literal
     if not isinstance(command, Simple) or command.redirects or command.assignments or script.body[0].is_background:
         return None
-    return printed([arg for word in command.words for arg in arguments(word, world, shell)], world)
+    return printed(all_arguments(command.words, world, shell), world)
 
 
 def printed(args: Sequence[Arg], world: World) -> str | None:
@@ -87,7 +101,8 @@ def printed(args: Sequence[Arg], world: World) -> str | None:
         case ["pwd"]:
             return world.cwd
         case ["echo", "-n", *words] | ["echo", *words] if not (words and words[0].startswith("-")):
-            return " ".join(words).rstrip("\n")
+            text = joined(words, " ")
+            return None if text is None else text.rstrip("\n")
         case ["printf", form] if "%" not in form and not form.startswith("-"):
             return form.rstrip("\n")
         case ["printf", "%s", word]:
@@ -105,6 +120,18 @@ def _all_arguments(part: Part, world: World) -> Sequence[Arg] | None:
         return None
     is_split = part is inner and any(arg.text is None or _ACTIVE.search(arg.text) for arg in given)
     return None if is_split else given
+
+
+def _elements(part: Part, world: World) -> Sequence[Arg] | None:
+    """Return what an array was given. It may have changed since: whoever asks looks at this as one of the ways."""
+    inner = part.parts[0] if isinstance(part, Quoted) and len(part.parts) == 1 else part
+    return world.lists.get(inner.name) if isinstance(inner, Parameter) and _is_array(inner) else None
+
+
+def _is_array(part: Part) -> bool:
+    if not isinstance(part, Parameter) or part.subscript is None or part.operation:
+        return False
+    return part.subscript.literal in ("@", "*") and not (part.is_indirect or part.is_length)
 
 
 def _flat(parts: Sequence[Part]) -> list[Part]:
@@ -220,7 +247,12 @@ def _result(text: str, operation: str, operands: Sequence[str]) -> str | None:
         case "%" | "%%":
             return text.removesuffix(first)
         case "/" | "//" if first:
-            return text.replace(first, "".join(operands[1:]), 1 if operation == "/" else -1)
+            return _replaced(text, first, "".join(operands[1:]), 1 if operation == "/" else -1)
         case "^^" | ",," if not first:
             return text.upper() if operation == "^^" else text.lower()
     return None
+
+
+def _replaced(text: str, old: str, new: str, times: int) -> str | None:
+    found = text.count(old) if times < 0 else 1
+    return text.replace(old, new, times) if len(text) + found * len(new) <= MAX_TEXT else None

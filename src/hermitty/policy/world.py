@@ -4,10 +4,10 @@ A line can reach a point in several ways (`cd x || cd y`), so there may be sever
 are kept, and when there are more, what they differ in becomes unknown.
 """
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
-from hermitty.policy.arguments import Arg
+from hermitty.policy.arguments import MAX_TOTAL, Arg
 from hermitty.policy.syntax.commands import Function
 
 MAX_WORLDS = 6
@@ -23,6 +23,14 @@ _NEVER_KNOWN = frozenset(
         *("matches", "args", "input", "psitem", "foreach", "switch", "error", "lastexitcode", "pid", "null"),
     )
 )
+
+_ARRAYS_OF_THE_SHELL = frozenset(("DIRSTACK", "GROUPS", "FUNCNAME", "PIPESTATUS", "MAPFILE", "COPROC", "COMPREPLY"))
+_ARRAYS_OF_THE_SHELL |= {"COMP_WORDS", "BASH_ALIASES", "BASH_ARGC", "BASH_ARGV", "BASH_CMDS", "BASH_LINENO"}
+_ARRAYS_OF_THE_SHELL |= {"BASH_REMATCH", "BASH_SOURCE", "BASH_VERSINFO"}
+
+# Longer arrays are not remembered.
+_MAX_ELEMENTS = 50
+_MAX_LIST = 4000
 
 Worlds = tuple["World", ...]
 
@@ -44,11 +52,18 @@ class World:
     locals: frozenset[str] = frozenset()  # variables of the function that is being followed
     fixed: frozenset[str] = frozenset()  # variables that do not simply take the values they are given
     is_unlikely: bool = False  # reached only if a command failed that should not
+    arrays: frozenset[str] = frozenset()  # variables that the line made arrays
+    lists: Mapping[str, tuple[Arg, ...]] = field(default_factory=dict)  # what arrays were given, if it is short
+    length: int = field(default=0, compare=False)  # of all texts of variables
+    is_new: bool = False  # in a shell that the line starts: nobody else made arrays there
 
     def with_variable(self, name: str, text: str | None, *, is_number: bool = False, shape: str = "") -> "World":
         """Return the world after an assignment."""
         if name in self.fixed or name in _NEVER_KNOWN:
             text, is_number, shape = None, False, ""
+        length = self.length - len(self.variables.get(name) or "") + len(text or "")
+        if text is not None and length > MAX_TOTAL:
+            length, text = length - len(text), None
         is_number = is_number or (text is not None and text.isascii() and text.isdecimal())
         shapes = self.shapes
         if name in shapes or shape:
@@ -58,6 +73,10 @@ class World:
         return replace(
             self,
             variables={**self.variables, name: text},
+            length=length,
+            lists={key: given for key, given in self.lists.items() if key != name}
+            if name in self.lists
+            else self.lists,
             shapes=shapes,
             numbers=self.numbers | {name} if is_number else self.numbers - {name},
             arguments=None if name in ("argv", "ARGC") else self.arguments,
@@ -75,11 +94,30 @@ class World:
         return replace(
             self,
             variables=dict.fromkeys(self.variables),
+            length=0,
+            lists={},
             shapes={},
             numbers=frozenset(),
             unsure=frozenset(self.functions),
             arguments=None,
         )
+
+    def with_arrays(self, names: Iterable[str]) -> "World":
+        """Return the world in which some variables are arrays."""
+        return replace(self, arrays=self.arrays.union(names))
+
+    def with_list(self, name: str, args: Sequence[Arg]) -> "World":
+        """Return the world in which an array was given these elements."""
+        is_short = len(args) <= _MAX_ELEMENTS and sum(len(arg.prefix) for arg in args) <= _MAX_LIST
+        return replace(self, lists={**self.lists, name: tuple(args)}) if is_short else self
+
+    def may_be_array(self, name: str) -> bool:
+        """Tell whether a variable may be an array: a plain value in this line does not make it anything else."""
+        return not self.is_new or self.may_be_local_array(name)
+
+    def may_be_local_array(self, name: str) -> bool:
+        """Tell whether a variable may be an array after a function made it its own."""
+        return name in self.arrays or name in _ARRAYS_OF_THE_SHELL
 
     def at(self, cwd: str | None) -> "World":
         """Return the world after a change of the directory."""
@@ -131,11 +169,13 @@ def merged(worlds: list[World]) -> World:
         for name, bodies in world.functions.items():
             functions[name] = tuple(dict.fromkeys((*functions.get(name, ()), *bodies)))
     unsure = {name for name in functions if any(name not in world.functions for world in worlds)}
+    variables = {name: _agreed([world.variables.get(name) for world in worlds]) for name in names}
     return World(
         home=first.home,
         cwd=first.cwd if all(world.cwd == first.cwd for world in worlds) else None,
         previous=first.previous if all(world.previous == first.previous for world in worlds) else None,
-        variables={name: _agreed([world.variables.get(name) for world in worlds]) for name in names},
+        variables=variables,
+        length=length_of(variables),
         shapes={
             name: known for name, known in first.shapes.items() if all(w.shapes.get(name) == known for w in worlds)
         },
@@ -147,7 +187,15 @@ def merged(worlds: list[World]) -> World:
         arguments=first.arguments if all(world.arguments == first.arguments for world in worlds) else None,
         is_inside=any(world.is_inside for world in worlds),
         is_unlikely=all(world.is_unlikely for world in worlds),
+        arrays=frozenset().union(*(world.arrays for world in worlds)),
+        lists={name: given for name, given in first.lists.items() if all(w.lists.get(name) == given for w in worlds)},
+        is_new=all(world.is_new for world in worlds),
     )
+
+
+def length_of(variables: Mapping[str, str | None]) -> int:
+    """Return how long the texts are together."""
+    return sum(len(text) for text in variables.values() if text is not None)
 
 
 def _agreed(texts: list[str | None]) -> str | None:

@@ -1,10 +1,12 @@
 """Archives and compressed files: listing and testing reads, packing and unpacking writes."""
 
+import re
 from collections.abc import Sequence
+from dataclasses import replace
 
 from hermitty.policy import places
 from hermitty.policy.arguments import Arg
-from hermitty.policy.context import Judge
+from hermitty.policy.context import Judge, Surroundings
 from hermitty.policy.effects import Effect, Finding, Level
 from hermitty.policy.findings import ask, unclear
 from hermitty.policy.options import Grammar, Parsed
@@ -40,6 +42,8 @@ def _tar(name: str, args: Sequence[Arg], judge: Judge) -> list[Finding]:
     for archive in archives:
         if archive.text is None or (":" in archive.text.partition("/")[0] and not is_local):
             found.append(ask(f"{archive.shown} may be on another machine", Level.MEDIUM, Effect.NETWORK, at=archive))
+    if parsed.has("--remove-files"):
+        found += _removed(parsed, judge.here)
     files = [arg for arg in archives if arg.text != "-"]
     if parsed.has(*_EXTRACTS):
         found += [one for arg in files for one in places.read(arg, judge.here)]
@@ -53,6 +57,14 @@ def _tar(name: str, args: Sequence[Arg], judge: Judge) -> list[Finding]:
     elif not parsed.has("--help", "--version", "--usage"):
         found.append(ask("changes an archive", Level.MEDIUM, Effect.WRITE))
     return found
+
+
+def _removed(parsed: Parsed, here: Surroundings) -> list[Finding]:
+    """Judge the deletion of what was packed, as seen from every directory that the line names."""
+    starts = [here]
+    for arg in parsed.values("-C"):
+        starts.append(replace(here, cwd=places.known_path(arg, starts[-1])))
+    return [one for arg in parsed.operands for start in starts for one in places.delete(arg, start, recursive=True)]
 
 
 def _with_dash(args: Sequence[Arg]) -> list[Arg]:
@@ -87,15 +99,18 @@ def _unzip(name: str, args: Sequence[Arg], judge: Judge) -> list[Finding]:
 _UNZIP = Grammar("--help -12abcCDfhjKlLMmnopqstuTUvVWXzZ -d: -x: -P: -I: -O:", "ask plain*")
 
 
-def _compressing(options: str, reads: tuple[str, ...]) -> Handler:
-    """Make the judge of a program that replaces files, unless an option makes it print."""
+def _compressing(options: str) -> Handler:
+    """Make the judge of a program that replaces files, unless an option makes it print.
+
+    Listing and testing count only alone: which of several modes is taken differs.
+    """
     grammar = Grammar("--help --version " + options, "ask*", numbers=True)
 
     def judge_compressor(name: str, args: Sequence[Arg], judge: Judge) -> list[Finding]:
         parsed = grammar.parse(args, name)
         found = grammar.option_findings(parsed, name, judge.here)
         files = [arg for arg in parsed.operands if arg.text != "-"]
-        if parsed.has(*reads) or not files:
+        if parsed.has(*_PRINTS) or (parsed.has(*_TESTS) and not parsed.has(*_PACKS)) or not files:
             return found + [one for arg in files for one in places.read(arg, judge.here)]
         return found + _replaced(files, parsed, judge)
 
@@ -109,15 +124,18 @@ def _replaced(files: Sequence[Arg], parsed: Parsed, judge: Judge) -> list[Findin
     ]
 
 
+_PRINTS = ("-c", "--stdout")
+_TESTS = ("-l", "--list", "-t", "--test")
+_PACKS = ("-d", "--decompress", "--uncompress", "-z", "--compress")
 _GZIP = (
     "-acdfhklLnNqrtvV1 --stdout,--to-stdout --decompress,--uncompress --force --keep --list --name --no-name --quiet "
-    "--recursive -S,--suffix: --synchronous --test --verbose --best --fast --rsyncable -C --small -s -z --compress -b: "
+    "--recursive -S,--suffix: --synchronous --test --verbose --best --fast --rsyncable --small -s -z --compress -b: "
     "--repetitive-best"
 )
 _XZ = (
     "-cdfhHklqtvVz0e -T,--threads: -M,--memlimit: -F,--format: -C,--check: -S,--suffix: --stdout,--to-stdout "
     "--decompress --uncompress --compress --force --keep --list --test --quiet --verbose --robot --extreme --best "
-    "--fast --lzma2? --files?read --files0?read --no-sparse --single-stream"
+    "--fast --lzma2? --files?change --files0?change --no-sparse --single-stream"
 )
 _ZSTD = (
     "-cdfhHklqtvVzCr -D:read -o:write -M? --stdout --decompress --uncompress --compress --force --keep --list --test "
@@ -133,9 +151,18 @@ def _seven(name: str, args: Sequence[Arg], judge: Judge) -> list[Finding]:
 
 
 def _ar(name: str, args: Sequence[Arg], judge: Judge) -> list[Finding]:
-    if args and args[0].text is not None and args[0].text.lstrip("-")[:1] in ("t", "p"):
-        return [one for arg in args[1:2] for one in places.read(arg, judge.here)]
-    return [unclear("may change an archive")]
+    """Judge ar: further options may load a library, and `@file` reads more of them."""
+    if not args or not _AR_READS.fullmatch(args[0].text or ""):
+        return [unclear("may change an archive")]
+    found = [
+        unclear(f"{arg.shown} may hold options", at=arg)
+        for arg in args[1:]
+        if arg.may_be_option or arg.prefix.startswith("@")
+    ]
+    return found + [one for arg in args[1:2] for one in places.read(arg, judge.here)]
+
+
+_AR_READS = re.compile(r"-?[tp][vOPV]*")
 
 
 PROGRAMS: dict[str, Program] = {
@@ -146,10 +173,10 @@ PROGRAMS: dict[str, Program] = {
     **named("zip", Grammar("", "plain*", any_options=True, effect="writes an archive", level=Level.LOW)),
     **named(
         "gzip gunzip bzip2 bunzip2 compress uncompress pigz",
-        _compressing(_GZIP, ("-c", "--stdout", "-l", "--list", "-t", "--test")),
+        _compressing(_GZIP),
     ),
-    **named("xz unxz lzma unlzma", _compressing(_XZ, ("-c", "--stdout", "-l", "--list", "-t", "--test"))),
-    **named("zstd unzstd", _compressing(_ZSTD, ("-c", "--stdout", "-l", "--list", "-t", "--test"))),
+    **named("xz unxz lzma unlzma", _compressing(_XZ)),
+    **named("zstd unzstd", _compressing(_ZSTD)),
     **named("7z 7za 7zr", _seven),
     "ar": _ar,
 }

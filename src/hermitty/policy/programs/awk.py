@@ -54,7 +54,8 @@ def _awk(name: str, args: Sequence[Arg], judge: Judge) -> list[Finding]:
     found = _AWK.option_findings(parsed, name, judge.here)
     files = parsed.operands
     programs = parsed.values("-e")
-    if not parsed.has("-e", "-f", "-E", "-i", "--help", "--version", "-V", "-h"):
+    # Not every awk knows `-h` and `--help`: some leave out what they do not know, and go on.
+    if not parsed.has("-e", "-f", "-E", "-i"):
         programs, files = files[:1], files[1:]
     for arg in programs:
         if arg.text is None:

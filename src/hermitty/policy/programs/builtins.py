@@ -8,7 +8,7 @@ from hermitty.policy.context import Judge
 from hermitty.policy.effects import Effect, Finding, Level
 from hermitty.policy.findings import ask, unclear
 from hermitty.policy.options import Grammar
-from hermitty.policy.programs import names
+from hermitty.policy.programs import formats, names
 from hermitty.policy.programs.tables import Handler, Program, named
 from hermitty.policy.programs.variables import dangerous_variable
 
@@ -66,7 +66,12 @@ def _declared(name: str, args: Sequence[Arg], judge: Judge, *, exports: bool) ->
     if parsed.has("-i", "-l", "-u") and parsed.operands and not prints:
         # The next value that one of these gets is calculated, or is not the text that was given.
         found.append(_session("changes what it means to give a variable a value"))
+    if shell == "zsh" and parsed.has("-f") and parsed.has("-u"):
+        found.append(_session("marks functions that are loaded when they are called", Level.HIGH))
+    is_array = parsed.has("-a", "-A") and not prints
     for arg in parsed.operands:
+        if is_array and names.may_be_list(arg):
+            found.append(names.read_again(arg))
         if (arg.text is not None and "=" not in arg.text) or prints:
             found += names.looked_up(arg)
             if exports and not prints:
@@ -154,8 +159,9 @@ def _enable(name: str, args: Sequence[Arg], judge: Judge) -> list[Finding]:
 
 def _source(name: str, args: Sequence[Arg], judge: Judge) -> list[Finding]:
     shown = args[0].shown if args else "a file"
+    is_made = bool(args) and args[0].is_stream
     return [
-        ask(f"runs {shown} in this shell", Level.MEDIUM, Effect.EXEC),
+        ask(f"runs {shown} in this shell", Level.HIGH if is_made else Level.MEDIUM, Effect.EXEC),
         _session("may change what later commands mean"),
     ]
 
@@ -197,10 +203,6 @@ def _read(name: str, args: Sequence[Arg], judge: Judge) -> list[Finding]:
     return found
 
 
-_COUNTS = re.compile(r"%[-+ #0-9.*']*n")
-_CALCULATES = re.compile(r"%[-+ #0-9.*']*(?:[diouxXeEfFgGaAc]|\*)|\*")
-
-
 def _printf(name: str, args: Sequence[Arg], judge: Judge) -> list[Finding]:
     words = list(args)
     found: list[Finding] = []
@@ -217,16 +219,7 @@ def _printf(name: str, args: Sequence[Arg], judge: Judge) -> list[Finding]:
         words = words[1:]
     elif words and words[0].may_be_option and words[0].text is None:
         return [unclear(f"{words[0].shown} may be an option of printf", at=words[0])]
-    form = words[0].text if words else ""
-    if form is not None and _COUNTS.search(form):
-        found.append(unclear("%n sets a variable"))
-    if judge.here.shell == "zsh" and (form is None or _CALCULATES.search(form)):
-        found += [
-            unclear(f"{arg.shown} is calculated, which may run what is in it", at=arg)
-            for arg in words[1:]
-            if form is None or arg.text is None or "[" in arg.text
-        ]
-    return found
+    return found + (formats.judged(words[0].text, words[1:], judge.here.shell) if words else [])
 
 
 _SAFE_EXPANSIONS = re.compile(r"\$[?#$]|\$\{#\w+\}")
@@ -247,7 +240,11 @@ def _test(name: str, args: Sequence[Arg], judge: Judge) -> list[Finding]:
             found += _unknown_operator(args, index, name)
         elif arg.text in ("-t", *_COMPARISONS) and judge.here.shell == "zsh":
             near = [*args[max(index - 1, 0) : index], *args[index + 1 : index + 2]]
-            found += [unclear(f"{one.shown} is calculated", at=one) for one in near if one.text and "[" in one.text]
+            found += [
+                unclear(f"{one.shown} is calculated", at=one)
+                for one in near
+                if one.text is not None and not _NUMBER.fullmatch(one.text.strip() or "0")
+            ]
     return found
 
 
@@ -286,18 +283,26 @@ def _history(name: str, args: Sequence[Arg], judge: Judge) -> list[Finding]:
     return [_session("changes the history of the shell", Level.MEDIUM)]
 
 
+_LISTS = re.compile(r"-[lnr]+")
+
+
 def _fc(name: str, args: Sequence[Arg], judge: Judge) -> list[Finding]:
-    if args and args[0].text in ("-l", "-ln", "-lr", "-nl", "-rl") and all(arg.text != "-s" for arg in args):
+    texts = [arg.text for arg in args]
+    known = [text for text in texts if text is not None]
+    options = [text for text in known if text.startswith("-") and not _NUMBER.fullmatch(text)]
+    if len(known) == len(texts) and all(map(_LISTS.fullmatch, options)) and any("l" in one for one in options):
         return []
     return [ask("runs earlier commands again", Level.HIGH, Effect.EXEC)]
 
 
+_JOBS = Grammar("-lpnrsx", "ask*", permutes=False)
+_JOBS_ZSH = Grammar("-dlprs", "ask*", permutes=False)
+
+
 def _jobs(name: str, args: Sequence[Arg], judge: Judge) -> list[Finding]:
-    if args and args[0].text == "-x":
-        return judge.command(args[1:]) if args[1:] else []
-    if any(arg.text is None and arg.may_be_option for arg in args):
-        return [unclear("may run a command")]
-    return []
+    parsed = (_JOBS_ZSH if judge.here.shell == "zsh" else _JOBS).parse(args, name)
+    runs = parsed.operands if parsed.has("-x") else []
+    return parsed.findings + (judge.command(runs) if runs else [])
 
 
 def _jobs_change(name: str, args: Sequence[Arg], judge: Judge) -> list[Finding]:

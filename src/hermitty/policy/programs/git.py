@@ -4,6 +4,8 @@ The settings of the repository itself (hooks, filters, `core.fsmonitor`) are tak
 them from elsewhere. Settings on the command line are not, nor is a repository that is named by its `.git` directory.
 """
 
+import fnmatch
+import posixpath
 import re
 from collections.abc import Sequence
 from dataclasses import replace
@@ -13,14 +15,20 @@ from hermitty.policy.arguments import Arg
 from hermitty.policy.context import Judge, Surroundings
 from hermitty.policy.effects import Effect, Finding, Level
 from hermitty.policy.findings import ask, unclear
-from hermitty.policy.options import Given, Grammar, rest
+from hermitty.policy.options import Given, Grammar, Parsed, rest
 from hermitty.policy.programs import git_tables as tables
 from hermitty.policy.programs.git_changes import CHANGES
 from hermitty.policy.programs.subcommands import Asked, Tool, asked, is_help, run
 from hermitty.policy.programs.tables import Handler, Program
 
 _TEMPORARY = re.compile(r"/(?:private/)?(?:tmp|var/tmp|dev/shm)(?:/.*)?")
-_SIGNATURES = re.compile(r"%G[GSKFPT?]|%\(signature")
+_SIGNATURES = re.compile(r"%[-+ ]?G|%\(\*?signature|^-?\*?signature")
+# Settings with formats and keys for sorting.
+_SHOWING = re.compile(r"format\.pretty|(?:tag|branch)\.sort", re.IGNORECASE)
+_NO = ("=false", "=no", "=off", "=0", "=")
+_BARE = re.compile(r"[^/]+\.git")
+_MAGIC = re.compile(r":(?:\((?P<words>[^)]*)\)|(?P<signs>[/!^]+):?)")
+_HIDDEN_SECRETS = (".env", ".env.local", ".netrc", ".npmrc", ".pgpass", ".git-credentials")
 _GLOBAL = Grammar(tables.GLOBAL, "ask*", permutes=False)
 
 
@@ -38,6 +46,7 @@ def _git(name: str, args: Sequence[Arg], judge: Judge) -> list[Finding]:
     if is_help(words):
         return found if verb.text in _COMMANDS else [*found, *_OTHER(name, [verb], judge)]
     elsewhere = _Elsewhere(judge, parsed.values("-C")) if parsed.has("-C") else judge
+    found += _bare(verb, elsewhere.here)
     return found + run(_COMMANDS.get(verb.text, _OTHER), f"git {verb.text}", words, elsewhere)
 
 
@@ -70,11 +79,23 @@ def _global(given: Given, here: Surroundings) -> list[Finding]:
             path = places.known_path(value, here)
             if path and _TEMPORARY.fullmatch(path) and not places.is_within(path, here.workspace):
                 return [_obeys(value)]
-        case "--git-dir" | "--work-tree" if value.text not in (".git", "."):
+        case "--git-dir" if value.text != ".git":
+            return [_obeys(value)]
+        case "--work-tree" if value.text not in (".git", "."):
             return [_obeys(value)]
         case "--exec-path":
             return [ask(f"git takes its own programs from {value.shown}", Level.HIGH, Effect.EXEC, at=value)]
     return []
+
+
+def _bare(verb: Arg, here: Surroundings) -> list[Finding]:
+    """Ask about work in a directory such as `x.git`: files that came with a workspace may look like a repository."""
+    path = here.cwd or ""
+    if here.workspace and places.is_within(path, here.workspace):
+        path = path[len(here.workspace) :]
+    if not any(map(_BARE.fullmatch, path.split("/"))):
+        return []
+    return [ask(f"git obeys the settings in {here.cwd}, which may run programs", Level.MEDIUM, Effect.EXEC, at=verb)]
 
 
 def _obeys(value: Arg) -> Finding:
@@ -84,7 +105,10 @@ def _obeys(value: Arg) -> Finding:
 def _setting(value: Arg) -> list[Finding]:
     known = value.prefix if value.text is None else value.text
     key, equals, text = known.partition("=")
-    if (equals or value.text is not None) and tables.HARMLESS_SETTING.fullmatch(key):
+    if key.lower() == "log.showsignature" and value.text is not None and equals + text.lower() in _NO:
+        return []
+    may_sign = _SIGNATURES.search(text) or (value.text is None and _SHOWING.fullmatch(key))
+    if (equals or value.text is not None) and tables.HARMLESS_SETTING.fullmatch(key) and not may_sign:
         return []
     if value.text is not None and tables.PAGER_SETTING.fullmatch(key) and text in ("cat", "false", ""):
         return []
@@ -97,17 +121,58 @@ def _objects(grammar: Grammar) -> Handler:
     def judge_objects(name: str, args: Sequence[Arg], judge: Judge) -> list[Finding]:
         parsed = grammar.parse(args, name)
         found = grammar.findings(parsed, name, judge.here)
-        for arg in parsed.operands:
+        has_pattern = bool(grammar.first_unless) and not parsed.has(*grammar.first_unless)
+        for arg in parsed.operands[has_pattern:]:
             known = arg.prefix if arg.text is None else arg.text
             colon = known.rfind(":")
             if colon >= 0 and len(known) > colon + 1:
                 found += places.read(rest(arg, colon + 1), judge.here)
-        for value in parsed.values("--format", "--pretty"):
-            if value.text is None or _SIGNATURES.search(value.text):
-                found.append(ask(f"{name} may run gpg to check signatures", Level.LOW, Effect.EXEC, at=value))
-        return found
+            found += _pathspec(arg, judge.here)
+        if grammar is tables.GREP and len(parsed.operands) <= has_pattern:
+            here = judge.here
+            if parsed.has("--no-index", "--untracked") or (here.cwd and places.is_secret(here.cwd, here)):
+                found += places.read(Arg.literal("."), here)
+        for value in parsed.values("-L") if grammar is tables.LOG else ():
+            known = value.prefix if value.text is None else value.text
+            found += places.read(rest(value, known.rfind(":") + 1), judge.here)
+        return found + _signatures(parsed, name)
 
     return judge_objects
+
+
+def _pathspec(arg: Arg, here: Surroundings) -> list[Finding]:
+    """Judge a pattern that git itself compares with names; its `*` stands for dots and slashes, too."""
+    match = _MAGIC.match(arg.text or "")
+    spec = (arg.text or "")[match.end() if match else 0 :]
+    if match and ("exclude" in (match["words"] or "") or set(match["signs"] or "") & set("!^")):
+        return []
+    if not any(char in spec for char in "*?["):
+        return places.read(replace(arg, text=spec, prefix=spec), here) if match and spec else []
+    parent, _, name = spec.rpartition("/")
+    found = places.read(Arg(None, spec, start=arg.start, end=arg.end, is_many=True, is_glob=True), here)
+    matches = re.compile(fnmatch.translate(name.lower())).fullmatch
+    is_hidden = sum(map(str.isalnum, name)) > 1 and any(map(matches, _HIDDEN_SECRETS))
+    if is_hidden or places.is_secret(posixpath.join(parent, name.replace("*", "")), here):
+        found.append(ask(f"reads {arg.shown}, which may hold secrets", Level.HIGH, Effect.CREDENTIALS, at=arg))
+    return found
+
+
+def _signatures(parsed: Parsed, name: str) -> list[Finding]:
+    return [
+        ask(f"{name} may run gpg to check signatures", Level.LOW, Effect.EXEC, at=value)
+        for value in parsed.values("--format", "--pretty", "--sort")
+        if value.text is None or _SIGNATURES.search(value.text)
+    ]
+
+
+def _formatted(grammar: Grammar) -> Handler:
+    """Make the judge of a sub-command whose formats can run gpg."""
+
+    def judge_formatted(name: str, args: Sequence[Arg], judge: Judge) -> list[Finding]:
+        parsed = grammar.parse(args, name)
+        return grammar.findings(parsed, name, judge.here) + _signatures(parsed, name)
+
+    return judge_formatted
 
 
 def _listing(grammar: Grammar, lists: tuple[str, ...], change: "Asked", grave: tuple[str, ...]) -> Handler:
@@ -119,7 +184,7 @@ def _listing(grammar: Grammar, lists: tuple[str, ...], change: "Asked", grave: t
 
     def judge_listing(name: str, args: Sequence[Arg], judge: Judge) -> list[Finding]:
         parsed = grammar.parse(args, name)
-        found = grammar.option_findings(parsed, name, judge.here)
+        found = grammar.option_findings(parsed, name, judge.here) + _signatures(parsed, name)
         if parsed.has(*modes) or (parsed.operands and not parsed.has(*lists)):
             found += change(name, args, judge)
             if parsed.has(*grave):
@@ -200,9 +265,11 @@ _OTHER = Asked(Level.MEDIUM, (Effect.EXEC,), "is no sub-command of git: an alias
 _BRANCH = Asked(Level.LOW, (Effect.WRITE,), "changes branches")
 _TAG = Asked(Level.LOW, (Effect.WRITE,), "changes tags, or runs gpg")
 
+_SHOW_FILES = (tables.LOG, tables.DIFF, tables.DIFF_TREE, tables.CAT_FILE, tables.GREP)
+_FORMAT = (tables.FOR_EACH_REF, tables.REV_LIST, tables.SHORTLOG)
 _COMMANDS: dict[str, Program] = {
     **{
-        verb: _objects(grammar) if grammar in (tables.LOG, tables.DIFF, tables.CAT_FILE) else grammar
+        verb: _objects(grammar) if grammar in _SHOW_FILES else _formatted(grammar) if grammar in _FORMAT else grammar
         for verb, grammar in tables.READERS.items()
     },
     **CHANGES,

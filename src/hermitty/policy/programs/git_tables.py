@@ -18,7 +18,7 @@ GLOBAL = (
 
 # Settings with which git runs no other program and writes nowhere else: with others it may.
 HARMLESS_SETTING = re.compile(
-    r"color\.[\w.-]+|column\.\w+|advice\.\w+|log\.\w+|status\.\w+|grep\.(?:linenumber|column|patterntype|fullname|threads)"
+    r"color\.[\w.-]+|column\.\w+|advice\.\w+|log\.(?!showsignature$)\w+|status\.\w+|grep\.(?:linenumber|column|patterntype|fullname|threads)"
     r"|diff\.(?:algorithm|context|interhunkcontext|renames|renamelimit|mnemonicprefix|noprefix|colormoved(?:ws)?|statgraphwidth"
     r"|wserrorhighlight|indentheuristic|submodule|ignoresubmodules|relative|suppressblankempty|wordregex|dirstat)"
     r"|core\.(?:quotepath|abbrev|autocrlf|eol|filemode|ignorecase|precomposeunicode|safecrlf|whitespace|commentchar|symlinks)"

@@ -1,7 +1,14 @@
 """Programs that read files and print, with the options that make some of them write or run something."""
 
+import re
+from collections.abc import Sequence
+
+from hermitty.policy.arguments import Arg
+from hermitty.policy.context import Judge
+from hermitty.policy.effects import Finding
+from hermitty.policy.findings import unclear
 from hermitty.policy.options import Grammar
-from hermitty.policy.programs.tables import Program, named
+from hermitty.policy.programs.tables import Program, named, with_numbers
 
 HELP = "--help --version "
 
@@ -83,6 +90,22 @@ _DU = (
 _ZCAT = (
     "-cdfhklLnNqrtvV --stdout --to-stdout --force --keep --list --quiet --test --verbose --decompress --no-name --name"
 )
+_TREE_GRAMMAR = Grammar(HELP + _TREE, "name*")
+# Every letter with a value takes a word of its own; only a number may be attached, to `-L`.
+_TREE_INSIDE = re.compile(r"-(?!-)[^HILPTo]*(?:L(?!\d+$)|[HIPTo]).+", re.DOTALL)
+
+
+def _tree(name: str, args: Sequence[Arg], judge: Judge) -> list[Finding]:
+    parsed = _TREE_GRAMMAR.parse(args, name)
+    found = _TREE_GRAMMAR.findings(parsed, name, judge.here)
+    words = [given.word for given in parsed.options if given.value is not None]
+    return found + [
+        unclear(f"{word.shown} is not a known option of {name}", at=word)
+        for word in words
+        if _TREE_INSIDE.fullmatch(word.text if word.text is not None else word.prefix + "$")
+    ]
+
+
 _PLAIN = Grammar("", "plain*", any_options=True)
 
 PROGRAMS: dict[str, Program] = {
@@ -163,9 +186,14 @@ PROGRAMS: dict[str, Program] = {
     ),
     **named(
         "base64 base32 basenc",
-        Grammar(
-            HELP + "-diD -w,--wrap: -b: --decode --ignore-garbage --base64 --base64url --base32 --base32hex --base16 "
-            "--base2msbf --base2lsbf --z85 -o,--output:write",
+        with_numbers(
+            Grammar(
+                HELP
+                + "-diD -w,--wrap: -b: --decode --ignore-garbage --base64 --base64url --base32 --base32hex --base16 "
+                "--base2msbf --base2lsbf --z85 -o,--output:write",
+            ),
+            "-w",
+            "-b",
         ),
     ),
     "look": Grammar(HELP + "-adfbhV -t: --alphanum --alternative --ignore-case --terminate:", "plain read"),
@@ -207,7 +235,7 @@ PROGRAMS: dict[str, Program] = {
     **named("dirname pathchk", Grammar(HELP + "-zPp --zero --portability", "plain*")),
     "namei": Grammar(HELP + "-hlmnovVx --long --modes --mountpoints --nosymlinks --owners --vertical", "name*"),
     "file": Grammar(HELP + _FILE),
-    "tree": Grammar(HELP + _TREE, "name*"),
+    "tree": _tree,
     **named("diff colordiff gdiff zdiff zcmp", Grammar(HELP + _DIFF, numbers=True)),
     "diff3": Grammar(
         HELP

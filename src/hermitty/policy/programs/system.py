@@ -1,5 +1,6 @@
 """Programs that tell about the machine, its users and its processes."""
 
+import re
 from collections.abc import Sequence
 
 from hermitty.policy.arguments import Arg
@@ -7,7 +8,7 @@ from hermitty.policy.context import Judge
 from hermitty.policy.effects import Effect, Finding, Level
 from hermitty.policy.findings import ask, unclear
 from hermitty.policy.options import Grammar
-from hermitty.policy.programs.tables import Program, named
+from hermitty.policy.programs.tables import Program, named, with_numbers
 
 _PLAIN = Grammar("", "plain*", any_options=True)
 
@@ -24,7 +25,7 @@ _JOURNAL = (
     "-F,--field: -N,--fields -c,--cursor: --after-cursor: --show-cursor --all --follow --full --no-full --no-tail "
     "--quiet --utc --catalog --no-hostname --no-pager --pager-end --reverse --merge --dmesg --system --user "
     "--list-boots --disk-usage --header --list-catalog --dump-catalog --verify --facility: --namespace: "
-    "--list-namespaces -D,--directory:read --file:read --root:read -i -M,--machine:ask --image:ask --cursor-file:write "
+    "--list-namespaces -D,--directory:read -i,--file:read --root:read -M,--machine:ask --image:ask --cursor-file:write "
     "--vacuum-size:change --vacuum-files:change --vacuum-time:change --rotate^change --flush^change --sync^change "
     "--relinquish-var^change --smart-relinquish-var^change --setup-keys^change --update-catalog^change"
 )
@@ -46,7 +47,7 @@ _STATUS_WORDS = {
     "loginctl": ("list-sessions", "list-users", "list-seats", "session-status", "user-status", "show-session"),
     "resolvectl": ("status", "statistics", "dns", "domain"),
 }
-_STATUS = Grammar("-ahp: --all --no-pager --help --version --json: --value --no-legend --full -l --property: ", "ask*")
+_STATUS = Grammar("-ahl --all --no-pager --help --version --json: --value --no-legend --full -p,--property:", "ask*")
 _SYSCTL = Grammar(
     "--help --version -aAbeNnqrVhdx --all --binary --ignore --names --values --quiet -r,--pattern: -w,--write^change "
     "-p,--load?change --system^change -f:change",
@@ -102,17 +103,23 @@ _LOCAL_DATABASES = frozenset({"passwd", "group", "services", "protocols", "netwo
 
 
 def _getent(name: str, args: Sequence[Arg], judge: Judge) -> list[Finding]:
-    words = [arg.text for arg in args if not (arg.text or "").startswith("-")]
-    if not words or words[0] in ("shadow", "gshadow", None):
-        return [ask("may show password hashes", Level.HIGH, Effect.CREDENTIALS)]
-    if words[0] not in _LOCAL_DATABASES:
-        return [ask(f"{words[0]} may be asked from other machines", Level.LOW, Effect.NETWORK)]
-    return []
+    parsed = _GETENT.parse(args, name)
+    found = _GETENT.option_findings(parsed, name, judge.here)
+    found += [unclear(f"{arg.shown} may be an option", at=arg) for arg in parsed.operands if arg.prefix.startswith("-")]
+    database = parsed.operands[0].text if parsed.operands else None
+    if database in ("shadow", "gshadow", None):
+        found.append(ask("may show password hashes", Level.HIGH, Effect.CREDENTIALS))
+    elif database not in _LOCAL_DATABASES:
+        found.append(ask(f"{database} may be asked from other machines", Level.LOW, Effect.NETWORK))
+    return found
+
+
+_GETENT = Grammar("--help --version -AiV --no-addrconfig --no-idn --usage -s,--service:ask", "ask*", permutes=False)
 
 
 _LASTLOG = Grammar(
-    "--help --version -aFRdhiwxVp -n,--limit: -f,--file:read -s,--since: -t: --until: --time-format: -u,--user: "
-    "-b,--before: --time: --dns --fullnames --fulltimes --hostlast --ip --nohostname --present: --system "
+    "--help --version -aFRdhiwxV -n,--limit: -f,--file:read -s,--since: -t: --until: --time-format: -u,--user: "
+    "-b,--before: --time: --dns --fullnames --fulltimes --hostlast --ip --nohostname -p,--present: --system "
     "-C,--clear^change -S,--set^change",
     "plain*",
     numbers=True,
@@ -131,22 +138,54 @@ _NVIDIA = Grammar(
 )
 
 
+def _ps(name: str, args: Sequence[Arg], judge: Judge) -> list[Finding]:
+    """Judge ps: `e` without a dash, and `-E` on macOS, show the environments of programs, and so their secrets.
+
+    Words with a dash that are no options (`-aux`) are read as if they had none.
+    """
+    is_value = False
+    for arg in args:
+        word = arg.text or arg.prefix
+        if is_value or word.startswith("--"):
+            is_value = not is_value and word in _PS_LONG
+            continue
+        has_dash = word.startswith("-")
+        [(flags, with_value, attached)] = (_PS_DASH if has_dash else _PS_BARE).findall(word.removeprefix("-"))
+        is_value = bool(with_value) and not attached
+        if has_dash and with_value == "u" and attached.startswith("x"):
+            flags += attached
+        if "E" in flags or ("e" in flags and (not has_dash or "x" in flags)):
+            return [ask(f"{arg.shown} shows the environment of programs", Level.HIGH, Effect.CREDENTIALS, at=arg)]
+    return []
+
+
+_PS_BARE = re.compile(r"\A([^OUkopqt]*)([OUkopqt]?)(.*)", re.DOTALL)
+_PS_DASH = re.compile(r"\A([^CGOUgopqstu]*)([CGOUgopqstu]?)(.*)", re.DOTALL)
+_PS_LONG = (
+    *("--cols", "--columns", "--format", "--group", "--Group", "--lines", "--pid", "--ppid", "--quick-pid", "--rows"),
+    *("--sid", "--sort", "--tty", "--user", "--User", "--width"),
+)
+
+
 def _dc(name: str, args: Sequence[Arg], judge: Judge) -> list[Finding]:
     return [unclear("a program of dc can run other programs")]
 
 
 PROGRAMS: dict[str, Program] = {
     **named("whoami id groups users who w logname tty hostid uname nproc uptime free vmstat iostat mpstat", _PLAIN),
-    **named("ps pgrep pidof pstree pwdx lscpu lsmem lsmod lsns lsipc lsusb lslocks lslogins lsblk findmnt", _PLAIN),
+    "ps": _ps,
+    **named("pgrep pidof pstree pwdx lscpu lsmem lsmod lsns lsipc lsusb lslocks lslogins lsblk findmnt", _PLAIN),
     **named("netstat getconf locale tput printenv which whereis sw_vers vm_stat mdls mdfind cpuid lsb_release", _PLAIN),
     # With operands, the one of macOS runs a program.
     "arch": Grammar("--help --version", ""),
     "pmap": Grammar(
-        "--help --version -AXVdhpqx --extended --device --quiet --show-path --range: -c^ask -C:ask -n^change -N:change",
+        "--help --version -XVdhpqx --extended --device --quiet --show-path -A,--range: -c^ask -C:ask -n^change "
+        "-N:change",
         "plain*",
     ),
     "lspci": Grammar(
-        "--help --version -bDFknPmtvVxXG -s: -d: -i:read -p:read -M -q^network -Q^network -O:ask -A:ask -H:ask", ""
+        "--help --version -bDknPmtvVxXG -F:read -s: -d: -i:read -p:read -M -q^network -Q^network -O:ask -A:ask -H:ask",
+        "",
     ),
     "lsof": Grammar(
         "-abChKlnNoOPQRtUvVwXEHMx -c: -d: -F? -g? -i? -p: -r? -s? -S? -T? -u: -L? -e: -A: -D:write -m: -k:read -f?",
@@ -164,6 +203,6 @@ PROGRAMS: dict[str, Program] = {
     "getent": _getent,
     **named("last lastb lastlog", _LASTLOG),
     "ldd": _ldd,
-    "nvidia-smi": _NVIDIA,
+    "nvidia-smi": with_numbers(_NVIDIA, "-l"),
     "dc": _dc,
 }

@@ -28,12 +28,12 @@ _PAGER = Grammar(
     numbers=True,
 )
 _MAN = Grammar(
-    "--help --version -7IKRVacdefikuwW --all --apropos --ascii --default --encoding: --extension: --global-apropos "
-    "--ignore-case --location --locale: -L: --match-case --names-only --no-hyphenation --nh --no-justification --nj "
-    "--no-subpages --path --regex -S,--sections: -s: --usage --whatis --where --where-cat --location-cat --wildcard "
-    "-E: -C,--config-file:exec -M,--manpath:exec -P,--pager:exec -H,--html?exec -X,--gxditview?exec "
-    "-l,--local-file^exec -p,--preprocessor:exec -t,--troff^exec -T,--troff-device?exec -Z,--ditroff^exec "
-    "-r,--prompt:exec -m,--systems:exec --update^change",
+    "--help --version -7IKVacdfikuwW --all --apropos --ascii --default --encoding: -e,--extension: -R,--recode: "
+    "--global-apropos --ignore-case --location --locale: -L: --match-case --names-only --no-hyphenation --nh "
+    "--no-justification --nj --no-subpages --path --regex -S,--sections: -s: --usage --whatis --where --where-cat "
+    "--location-cat --wildcard -E: -C,--config-file:exec -M,--manpath:exec -P,--pager:exec -H,--html?exec "
+    "-X,--gxditview?exec -l,--local-file^exec -p,--preprocessor:exec -t,--troff^exec -T,--troff-device?exec "
+    "-Z,--ditroff^exec -r,--prompt:exec -m,--systems:exec --update^change",
     "plain*",
 )
 _JQ = Grammar(
@@ -49,7 +49,7 @@ _YQ = Grammar(
     "--help --version -CMNPVcejnrvaSRyYxw0 --colors --no-colors --no-doc --prettyPrint --exit-status --null-input "
     "--raw-output --verbose --unwrapScalar? --tojson --yaml-output --yaml-roundtrip --sort-keys --compact-output "
     "--raw-input --xml-output --csv --nul-output --string-interpolation? -I,--indent: -o,--output-format: "
-    "-p,--input-format: --arg:: --argjson:: --from-file:read --front-matter: --header-preprocess? "
+    "-p,--input-format: --arg:: --argjson:: --from-file:exec --front-matter: --header-preprocess? "
     "--xml-attribute-prefix: --expression: --slurp -i,--inplace,--in-place^change -s,--split-exp:change "
     "--split-exp-file:change",
     "plain read*",
@@ -104,15 +104,31 @@ def _man(name: str, args: Sequence[Arg], judge: Judge) -> list[Finding]:
     return found
 
 
+# Modules are named at the front of a program, by a string.
+_JQ_MODULE = re.compile(r'(?:^|[;\s])(?:import|include)\s*(?:#[^\n]*\n\s*)*"')
+_YQ_CODE = re.compile(r"system|load|\beval\b")
+
+
+def _jq(name: str, args: Sequence[Arg], judge: Judge) -> list[Finding]:
+    """Judge jq: a program can read modules, and data as modules, from anywhere."""
+    parsed = _JQ.parse(args, name)
+    found = _JQ.findings(parsed, name, judge.here)
+    return found + [_reads_more(arg) for arg in parsed.operands[:1] if _JQ_MODULE.search(arg.text or "")]
+
+
+def _reads_more(arg: Arg) -> Finding:
+    return ask(f"{arg.shown} may run a program or read another file", Level.HIGH, Effect.EXEC, at=arg)
+
+
 def _yq(name: str, args: Sequence[Arg], judge: Judge) -> list[Finding]:
     parsed = _YQ.parse(args, name)
     if parsed.operands and parsed.operands[0].text in ("e", "eval", "ea", "eval-all"):
         del parsed.operands[0]
     found = _YQ.findings(parsed, name, judge.here)
     found += [
-        ask(f"{arg.shown} may run a program or read another file", Level.HIGH, Effect.EXEC, at=arg)
+        _reads_more(arg)
         for arg in [*parsed.operands[:1], *parsed.values("--expression")]
-        if arg.text is None or "system" in arg.text or "load" in arg.text
+        if arg.text is None or _YQ_CODE.search(arg.text) or _JQ_MODULE.search(arg.text)
     ]
     return found
 
@@ -143,15 +159,28 @@ _XMLLINT = Grammar(
 
 def _xxd(name: str, args: Sequence[Arg], judge: Judge) -> list[Finding]:
     """Judge xxd: numbers may be attached to some options, and a second operand is written."""
-    words = [arg for arg in args if not (arg.text and _XXD_NUMBER.fullmatch(arg.text))]
+    words: list[Arg] = []
+    is_value = False
+    for index, arg in enumerate(args):
+        attached = None if is_value else _XXD_NUMBER.fullmatch(arg.text or "")
+        if attached:
+            words += [Arg.literal(part, arg.shown, arg.start, arg.end) for part in attached.groups()]
+        elif not is_value and not arg.prefix.startswith("-"):
+            words += args[index:]
+            break
+        else:
+            option = None if is_value else _XXD.table.get(arg.text or "")
+            is_value = option is not None and option.arity == ":"
+            words.append(arg)
     return _XXD.judge(name, words, judge.here)
 
 
-_XXD_NUMBER = re.compile(r"-[cgls]\d+")
+_XXD_NUMBER = re.compile(r"(-[cgls])(\d+)")
 _XXD = Grammar(
     "-a,-autoskip -b,-bits -C,-capitalize -c,-cols: -E,-EBCDIC -e -g,-groupsize: -h,-help -i,-include -l,-len: "
     "-n,-name: -o: -p,-ps,-plain,-postscript -r,-revert -R: -d -s,-seek: -skip: -u,-uppercase -v,-version",
     "read write",
+    permutes=False,
     single_dash=True,
 )
 
@@ -180,7 +209,7 @@ PROGRAMS: dict[str, Program] = {
         "apropos whatis",
         Grammar("--help --version -adelrwV -s,--sections: --long --exact --wildcard --regex", "plain*"),
     ),
-    "jq": _JQ,
+    "jq": _jq,
     "yq": _yq,
     **named("bat batcat", _bat),
 }

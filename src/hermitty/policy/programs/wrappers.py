@@ -1,10 +1,11 @@
 """Programs that run the program behind their own options: what is inside is judged as if it stood alone."""
 
 import re
+import shlex
 from collections.abc import Sequence
 
 from hermitty.policy import places
-from hermitty.policy.arguments import Arg
+from hermitty.policy.arguments import Arg, joined
 from hermitty.policy.context import Judge
 from hermitty.policy.effects import Effect, Finding, Level, Verdict
 from hermitty.policy.findings import ask, unclear
@@ -72,8 +73,18 @@ def _env(name: str, args: Sequence[Arg], judge: Judge) -> list[Finding]:
         args = args[1:]
     parsed = _ENV.parse(args, name)
     found = _ENV.option_findings(parsed, name, judge.here)
-    more, words = _with_variables(parsed.operands, judge)
+    more, words = _with_variables([*_split(parsed.values("-S")), *parsed.operands], judge)
     return found + more + _command(words, judge)
+
+
+def _split(texts: Sequence[Arg]) -> list[Arg]:
+    """Return the words that `env -S` makes of texts. It is asked about in any case; they tell what it runs."""
+    try:
+        return [
+            Arg.literal(word, word, text.start, text.end) for text in texts for word in shlex.split(text.text or "")
+        ]
+    except ValueError:
+        return []
 
 
 _SUDO = Grammar(
@@ -123,8 +134,8 @@ def _su(name: str, args: Sequence[Arg], judge: Judge) -> list[Finding]:
 
 _XARGS = Grammar(
     "--help --version -0oprtx -a,--arg-file:read -d,--delimiter: -E: -e,--eof? -I: -i,--replace? -L: -l,--max-lines? "
-    "-n,--max-args: -P,--max-procs: -s,--max-chars: --process-slot-var: --exit --interactive --no-run-if-empty --null "
-    "--open-tty --show-limits --verbose -J:ask -R:ask -S:",
+    "-n,--max-args: -P,--max-procs: -s,--max-chars: --process-slot-var:ask --exit --interactive --no-run-if-empty "
+    "--null --open-tty --show-limits --verbose -J:ask -R:ask -S:",
     "ask*",
     permutes=False,
 )
@@ -160,11 +171,11 @@ def _replaced(word: Arg, place: str) -> Arg:
 
 def _joined(words: Sequence[Arg]) -> Arg:
     """Make one text of words, as programs do that hand them to a shell."""
-    shown = " ".join(word.shown for word in words)
-    if any(word.text is None for word in words):
+    shown = joined([word.shown for word in words], " ") or words[0].shown
+    text = joined([word.text or "" for word in words], " ")
+    if text is None or any(word.text is None for word in words):
         return Arg(None, shown)
-    start, end = (words[0].start, words[-1].end) if words else (0, 0)
-    return Arg.literal(" ".join(word.text or "" for word in words), shown, start, end)
+    return Arg.literal(text, shown, words[0].start, words[-1].end)
 
 
 _WATCH = Grammar(
@@ -183,8 +194,13 @@ def _watch(name: str, args: Sequence[Arg], judge: Judge) -> list[Finding]:
     return found + (judge.script(_joined(parsed.operands), "sh") if parsed.operands else [])
 
 
+_MAX_EVALS = 8
+
+
 def _eval(name: str, args: Sequence[Arg], judge: Judge) -> list[Finding]:
     words = args[1:] if args and args[0].text == "--" else args
+    if len(words) > _MAX_EVALS and all(word.text == "eval" for word in words[:_MAX_EVALS]):
+        return [unclear("scripts are nested too deeply", at=words[0])]
     return judge.script(_joined(words), judge.here.shell) if words else []
 
 

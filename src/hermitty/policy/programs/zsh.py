@@ -7,9 +7,9 @@ from dataclasses import replace
 from hermitty.policy.arguments import Arg
 from hermitty.policy.context import Judge
 from hermitty.policy.effects import Effect, Finding, Level
-from hermitty.policy.findings import ask, unclear
+from hermitty.policy.findings import ask
 from hermitty.policy.options import Grammar
-from hermitty.policy.programs import names
+from hermitty.policy.programs import formats, names
 from hermitty.policy.programs.tables import Handler, Program, named
 
 # `-P` expands prompts, `-s` and `-z` put text where it is run later, `-p` writes to a coprocess.
@@ -26,10 +26,8 @@ def _print(name: str, args: Sequence[Arg], judge: Judge) -> list[Finding]:
     found = _PRINT.findings(parsed, name, judge.here)
     for arg in parsed.values("-v"):
         found += names.set_by(arg, "zsh")
-    if parsed.has("-f"):
-        found += [
-            unclear(f"{arg.shown} may be calculated", at=arg) for arg in parsed.operands if "[" in (arg.text or "[")
-        ]
+    for form in parsed.values("-f"):
+        found += formats.judged(form.text, parsed.operands, "zsh")
     return found
 
 
