@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from hermitty.server.feed import Feed, frame_of
 from tests.server.conftest import StartServer
-from tests.server.talking import Client
+from tests.server.talking import Client, Events, SentEvent
 from tests.support.shells import PATIENCE_S
 
 # The feed.
@@ -76,18 +76,25 @@ def test_an_event_is_one_line_of_data_whatever_is_in_it(text: str) -> None:
 # Over HTTP.
 
 
+async def told(events: Events) -> SentEvent:
+    """Read the next event that tells something; a slow machine makes a stream quiet."""
+    while True:
+        event = await events.next()
+        assert event is not None
+        if event.name != "alive":
+            return event
+
+
 async def test_what_happens_is_told_in_order_with_what_it_is_about(api: Client, work: Path) -> None:
     async with api.events() as events:
         result = await api.run("cd /; true", cwd=str(work), session="s")
         names: list[str] = []
         while not names or names[-1] != "command_finished":
-            event = await events.next()
-            assert event is not None
+            event = await told(events)
             assert event.data["type"] == event.name
             assert event.data["terminal"]["id"] == result["terminal"]
             names.append(event.name)
         assert names == ["terminal_opened", "command_started", "cwd_changed", "command_finished"]
-        assert event is not None
         assert event.data["command"] == {
             "id": result["id"],
             "terminal": result["terminal"],
@@ -117,22 +124,21 @@ async def test_a_stream_is_resumed_without_a_gap_or_a_repetition(api: Client, wo
     for number in (2, 3):
         await api.run(f"echo {number}", cwd=str(work), session="s")
     async with api.events(**{way: first.id}) as events:
-        told = [await events.next() for _ in range(4)]
-        assert [(each.name, each.data["command"]["command"]) for each in told if each] == [
+        heard = [await told(events) for _ in range(4)]
+        assert [(each.name, each.data["command"]["command"]) for each in heard] == [
             ("command_started", "echo 2"),
             ("command_finished", "echo 2"),
             ("command_started", "echo 3"),
             ("command_finished", "echo 3"),
         ]
-        numbers = [int(each.id.partition("-")[2]) for each in (first, *told) if each]
+        numbers = [int(each.id.partition("-")[2]) for each in (first, *heard)]
         assert numbers == list(range(numbers[0], numbers[0] + 5))
 
 
 async def test_what_cannot_be_resumed_begins_with_a_reset(api: Client, work: Path) -> None:
     for last in ("other-5", "nonsense"):
         async with api.events(last=last) as events:
-            first = await events.next()
-            assert first is not None
+            first = await told(events)
             assert (first.name, first.id) == ("reset", api.parts.feed.id_of(api.parts.feed.last))
             await api.run("true", cwd=str(work))
             assert (await events.until("command_finished")).data["command"]["exit_code"] == 0
@@ -154,9 +160,7 @@ async def test_a_reader_that_is_too_slow_is_reset_and_costs_nobody_else(api: Cli
                     await asyncio.sleep(0)
             for number in range(300):
                 feed.publish("big", {"number": number, "text": "x" * 50_000})
-                event = await events.next()
-                assert event is not None
-                assert event.data["number"] == number
+                assert (await told(events)).data["number"] == number
         assert feed.since(1).missed
         received = b""
         async with asyncio.timeout(PATIENCE_S):
@@ -167,12 +171,24 @@ async def test_a_reader_that_is_too_slow_is_reset_and_costs_nobody_else(api: Cli
 
 async def test_a_quiet_stream_says_that_it_is_alive(start: StartServer) -> None:
     api = await start(server__heartbeat_s=0.01)
-    async with api.events() as events, asyncio.timeout(PATIENCE_S):
-        reading = asyncio.ensure_future(events.next())
-        while events.comments.count("alive") < 3:
-            await asyncio.sleep(0)
-        reading.cancel()
-        await asyncio.wait({reading})
+    async with api.events() as events:
+        for _ in range(3):
+            await events.until("alive")
+        assert events.comments.count("alive") == 3  # for those who read no events that they do not know
+
+
+async def test_pages_are_told_that_a_stream_is_alive_and_how_often(start: StartServer) -> None:
+    api = await start(server__heartbeat_s=0.01)
+    async with api.events() as events:
+        api.parts.feed.publish("x", {})
+        last = await events.until("x")
+        first = await events.until("alive")
+        assert first.data == {"type": "alive", "every_s": 0.01}
+        assert first.id == last.id  # nothing is skipped by whoever goes on from there
+        api.parts.feed.publish("y", {})
+        await events.until("y")
+    async with api.events(last=first.id) as events:
+        assert (await told(events)).name == "y"
 
 
 async def test_readers_are_counted_and_forgotten(api: Client) -> None:

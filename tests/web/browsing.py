@@ -37,6 +37,12 @@ _PROMPT_BELOW = """([index, line]) => {
   for (let y = last - 1; y >= 0; y--) if (read(y).endsWith(line)) return true;
   return false;
 }"""
+_PASTE = """(text) => {
+  const clipboardData = new DataTransfer();
+  clipboardData.setData('text/plain', text);
+  const options = {clipboardData, bubbles: true, cancelable: true};
+  document.activeElement.dispatchEvent(new ClipboardEvent('paste', options));
+}"""
 _WATCH_POLICY = """document.addEventListener('securitypolicyviolation', (event) => {
   console.error('policy violated: ' + event.violatedDirective + ' ' + event.blockedURI);
 });"""
@@ -109,6 +115,10 @@ class Person:
         """Type a line and Enter."""
         await self.page.keyboard.type(line)
         await self.page.keyboard.press("Enter")
+
+    async def pastes(self, text: str) -> None:
+        """Paste a text to where the focus is."""
+        await self.page.evaluate(_PASTE, text)
 
     async def expect_tabs(self, count: int) -> None:
         """Wait until so many panels are open."""

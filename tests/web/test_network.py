@@ -1,6 +1,7 @@
 """What happens to terminals on the page when the network or the server goes away."""
 
 import asyncio
+import re
 from pathlib import Path
 
 from playwright.async_api import expect
@@ -15,6 +16,10 @@ from tests.web.conftest import NewPerson
 from tests.web.proxy import Network
 
 LINES = 4000
+ALIVE = """() => new Promise((done) => {
+  const source = new EventSource('/api/events');
+  source.addEventListener('alive', () => { source.close(); done(); });
+})"""
 
 
 async def test_a_cut_network_loses_and_doubles_no_line(server: Client, new_person: NewPerson) -> None:
@@ -55,6 +60,90 @@ async def test_a_network_that_is_away_is_shown_quietly_and_what_is_typed_is_kept
         await person.sees("^typed while away$")
         await expect(person.page.locator(".terminal-head .pulse")).to_have_count(0, timeout=PATIENCE_MS)
         await expect(person.page.locator(".connection.open")).to_be_visible(timeout=PATIENCE_MS)
+
+
+async def test_what_is_pasted_without_a_network_is_taken_whole_or_refused_with_a_word(
+    server: Client, new_person: NewPerson
+) -> None:
+    async with Network(server.server.port) as network:
+        person = await new_person(network.url)
+        person.may_complain_about = NETWORK_TROUBLE
+        await person.log_in(OWN_TOKEN)
+        await person.open_terminal()
+        network.is_down = True
+        network.cut()
+        await expect(person.page.locator(".terminal-head .pulse")).to_be_visible(timeout=PATIENCE_MS)
+        await person.types("echo kept ")
+        await person.pastes("x" * 100_000)
+        await expect(person.page.locator(".toast.error")).to_contain_text("too many to keep", timeout=PATIENCE_MS)
+        await person.runs("hole")  # would end a line that lacks its middle
+        await expect(person.page.locator(".toast.error")).to_have_count(1)
+        network.is_down = False
+        await person.page.evaluate("dispatchEvent(new Event('online'))")
+        await person.sees("echo kept")
+        await person.runs("whole")
+        await person.sees("^kept whole$")
+        assert not any("xx" in row or row.strip() == "hole" for row in await person.rows())
+
+
+async def test_a_network_that_falls_silent_leaves_no_page_deaf(server: Client, new_person: NewPerson) -> None:
+    async with Network(server.server.port) as network:
+        person = await new_person(network.url)
+        person.may_complain_about = NETWORK_TROUBLE
+        await server.open(name="idle")
+        await person.log_in(OWN_TOKEN, workspace="empty")
+        await server.ask("PUT", "/api/settings", {"server.heartbeat_s": 1})
+        # The stream of the page is older than this one, and has been told as well.
+        await person.page.evaluate(ALIVE)
+        network.freeze()
+        await server.open(name="seen", workspace="empty")
+        await expect(person.page.locator(".sidebar")).to_contain_text("seen", timeout=PATIENCE_MS)
+
+
+async def test_a_network_that_comes_back_is_used_at_once(server: Client, new_person: NewPerson) -> None:
+    async with Network(server.server.port) as network:
+        person = await new_person(network.url)
+        person.may_complain_about = NETWORK_TROUBLE
+        await server.open(name="idle")
+        await person.log_in(OWN_TOKEN, workspace="empty")
+        await server.ask("PUT", "/api/settings", {"server.heartbeat_s": 3600})
+        await server.open(name="first", workspace="empty")
+        await expect(person.page.locator(".sidebar")).to_contain_text("first", timeout=PATIENCE_MS)
+        network.freeze()
+        await server.open(name="second", workspace="empty")
+        await person.page.evaluate("dispatchEvent(new Event('online'))")
+        await expect(person.page.locator(".sidebar")).to_contain_text("second", timeout=PATIENCE_MS)
+
+
+async def test_a_terminal_that_nobody_answers_connects_again(server: Client, new_person: NewPerson) -> None:
+    async with Network(server.server.port) as network:
+        person = await new_person(network.url)
+        person.may_complain_about = NETWORK_TROUBLE
+        await person.log_in(OWN_TOKEN)
+        await person.open_terminal()
+        async with person.page.expect_websocket():
+            network.is_silent = True
+            network.cut()
+        async with asyncio.timeout(PATIENCE_S):
+            while network.swallowed < 2:  # the terminal, and the stream of events
+                await asyncio.sleep(0.05)
+        network.is_silent = False
+        await person.runs("echo back")
+        await person.sees("^back$")
+        await expect(person.page.locator(".connection.open")).to_be_visible(timeout=PATIENCE_MS)
+
+
+async def test_a_page_without_terminals_whose_token_is_revoked_asks_for_another(
+    server: Client, new_person: NewPerson
+) -> None:
+    await server.open(name="idle")
+    made = (await server.post("/api/tokens", {"name": "guest", "scopes": ["view"]})).json
+    guest = await new_person(server.url)
+    guest.may_complain_about = re.compile(r"status of 401")
+    await guest.page.goto(f"{guest.url}/?token={made['token']}&workspace=empty")
+    await expect(guest.page.locator(".connection.open")).to_be_visible(timeout=PATIENCE_MS)
+    await server.ask("DELETE", f"/api/tokens/{made['id']}")
+    await expect(guest.page.locator("form[action='/login']")).to_be_visible(timeout=PATIENCE_MS)
 
 
 async def test_terminals_that_a_restart_has_ended_are_replaced_without_a_word(

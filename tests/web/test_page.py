@@ -168,6 +168,18 @@ async def test_several_lines_are_pasted_only_after_a_question(server: Client, ne
     assert (await person.rows()).count("two[201~") == 2  # as it was typed, and as cat says it
 
 
+async def test_the_preview_of_a_paste_hides_nothing(person: Person) -> None:
+    await person.open_terminal()
+    await person.runs("cat")  # turns brackets off
+    await expect(person.page.locator(".terminal-head .status.running")).to_be_visible(timeout=PATIENCE_MS)
+    await person.pastes("a\u202eb\n" + "x" * 5000)
+    dialog = person.page.get_by_role("dialog")
+    await expect(dialog.locator(".preview")).to_contain_text("aU+202Eb", timeout=PATIENCE_MS)
+    await expect(dialog).to_contain_text("1004 more characters are pasted that are not shown here.")
+    await dialog.get_by_role("button", name="Cancel").click()
+    await person.has_focus_in_terminal()
+
+
 async def test_it_speaks_chinese(server: Client, new_person: NewPerson) -> None:
     await server.open(workspace="default")  # else the page opens one
     person = await new_person(server.url, locale="zh-CN")
@@ -178,6 +190,18 @@ async def test_it_speaks_chinese(server: Client, new_person: NewPerson) -> None:
     await person.page.get_by_label("语言").select_option("en")
     await person.page.keyboard.press("Escape")
     await expect(person.page.locator(".watermark button.primary")).to_contain_text("New terminal", timeout=PATIENCE_MS)
+
+
+async def test_the_sign_of_the_connection_keeps_its_shape_in_a_small_window(
+    server: Client, new_person: NewPerson
+) -> None:
+    await server.open(workspace="default")
+    person = await new_person(server.url, viewport={"width": 320, "height": 640})
+    await person.log_in(OWN_TOKEN, workspace="a workspace with a long name")
+    box = await person.page.locator(".topbar .connection").bounding_box()
+    assert box is not None
+    assert (box["width"], box["height"]) == (9, 9)
+    assert await person.page.evaluate("() => document.documentElement.scrollWidth <= innerWidth")
 
 
 async def test_a_phone_has_room(server: Client, new_person: NewPerson) -> None:

@@ -126,6 +126,29 @@ async def test_a_closed_panel_can_be_brought_back(person: Person, server: Client
     assert len((await server.get("/api/terminals")).json["terminals"]) == 1
 
 
+async def test_closing_is_undone_with_keys(person: Person, server: Client) -> None:
+    await person.open_terminal()
+    await person.page.keyboard.press("Control+Shift+X")
+    await person.expect_tabs(0)
+    await person.page.keyboard.press("Control+Shift+Z")
+    await person.expect_tabs(1)
+    await expect(person.page.locator(".toast")).to_have_count(0)
+    await person.has_focus_in_terminal()
+    await person.runs("echo kept")
+    await person.sees("^kept$")
+    assert len((await server.get("/api/terminals")).json["terminals"]) == 1
+
+
+async def test_tab_leaves_a_terminal_that_has_ended(person: Person) -> None:
+    await person.open_terminal()
+    await person.runs("exit 3")
+    notice = person.page.locator(".terminal-notice")
+    await expect(notice).to_be_visible(timeout=PATIENCE_MS)
+    await person.has_focus_in_terminal()
+    await person.page.keyboard.press("Tab")
+    await expect(notice.get_by_role("button").first).to_be_focused()
+
+
 async def test_closing_asks_first_when_something_runs(person: Person, server: Client) -> None:
     await person.open_terminal()
     await person.runs("cat")
@@ -139,6 +162,66 @@ async def test_closing_asks_first_when_something_runs(person: Person, server: Cl
     await dialog.get_by_role("button", name="Keep it").click()
     await person.expect_tabs(0)
     assert len((await server.get("/api/terminals")).json["terminals"]) == 1
+
+
+async def test_the_question_about_closing_hides_nothing_and_enter_ends_nothing(person: Person, server: Client) -> None:
+    await person.open_terminal()
+    [terminal] = (await server.get("/api/terminals")).json["terminals"]
+    command = "cat # \u202eyas ot\u202c\necho second"
+    await server.post(f"/api/terminals/{terminal['id']}/commands", {"command": command, "wait_s": 0})
+    await expect(person.page.locator(".terminal-head .status.running")).to_be_visible(timeout=PATIENCE_MS)
+    await person.page.keyboard.press("Control+Shift+X")
+    dialog = person.page.get_by_role("dialog")
+    await expect(dialog.locator("p")).to_have_text(
+        "“cat # U+202Eyas otU+202C …” is still running. Close anyway?", timeout=PATIENCE_MS
+    )
+    await expect(dialog.get_by_role("button", name="Keep it")).to_be_focused()
+    await person.page.keyboard.press("Enter")
+    await person.expect_tabs(0)
+    await expect(person.page.locator(".toast")).to_have_count(0)
+    assert len((await server.get("/api/terminals")).json["terminals"]) == 1
+
+
+AUTO_OPEN = "localStorage.setItem('hermitty', JSON.stringify({autoOpen: true}))"
+FRAMES = "() => new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(() => setTimeout(done))))"
+
+
+async def test_an_agents_terminal_that_opens_by_itself_takes_no_keys(server: Client, new_person: NewPerson) -> None:
+    person = await new_person(server.url)
+    await person.page.add_init_script(AUTO_OPEN)
+    await person.log_in(OWN_TOKEN)
+    await person.open_terminal()
+    await person.has_focus_in_terminal()
+    await person.types("echo mi")
+    agents = await server.open(session="fix-42", workspace="default")
+    assert agents["kind"] == "agent"
+    await person.expect_tabs(2)
+    await person.page.evaluate(FRAMES)
+    await person.runs("ne")
+    await person.sees("^mine$")
+    screen = (await server.get(f"/api/terminals/{agents['id']}/screen")).body.decode()
+    assert "ne" not in screen.split()
+    # Its tab is there for whoever wants to see it.
+    await person.page.locator(".tab").nth(1).click()
+    await person.sees("[#$]", 1)
+
+
+async def test_an_agents_terminal_in_an_empty_dock_is_shown_and_takes_no_keys(
+    server: Client, new_person: NewPerson
+) -> None:
+    await server.open(workspace="default")  # else the page opens one
+    person = await new_person(server.url)
+    await person.page.add_init_script(AUTO_OPEN)
+    await person.log_in(OWN_TOKEN, workspace="empty")
+    await person.page.locator(".topbar button").first.focus()
+    await server.open(session="fix-42", workspace="empty")
+    await person.expect_tabs(1)
+    await person.sees("[#$]")
+    await person.page.evaluate(FRAMES)
+    await expect(person.page.locator(".topbar button").first).to_be_focused()
+    # It is in front: what is opened now comes beside it.
+    await person.page.keyboard.press("Control+Shift+J")
+    await person.has_focus_in_terminal()
 
 
 async def test_leaving_the_page_ends_what_was_being_closed(person: Person, server: Client) -> None:

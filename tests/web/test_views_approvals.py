@@ -152,6 +152,7 @@ async def test_a_blocked_command_needs_a_typed_confirmation(ann: Person, asking:
     with running(asking, BLOCKED, work) as answer:
         asked = card(ann, "mkfs")
         await expect(asked.locator(".level")).to_have_text("Blocked · Critical risk", timeout=PATIENCE_MS)
+        await expect(asked.locator(".ask-answers .primary, .ask-answers .danger")).to_contain_text(["Deny"])
         typed = asked.get_by_label("Confirmation")
         await asked.get_by_role("button", name="Allow").click()
         await expect(asked.locator(".ask-trouble")).to_have_text("Type the text above to allow it.")
@@ -228,6 +229,30 @@ async def test_several_questions_are_walked_through(ann: Person, asking: Client,
         await expect(card(ann, other)).to_be_visible(timeout=PATIENCE_MS)
         await ann.page.locator(".view-panel").get_by_role("button", name="Deny").click()
         assert [(await each).code for each in (one, two)] == ["command_denied", "command_denied"]
+
+
+async def test_a_key_that_is_held_answers_one_question(ann: Person, asking: Client, work: Path) -> None:
+    keyboard = ann.page.keyboard
+    with running(asking, "touch one", work) as one, running(asking, "touch two", work, "other") as two:
+        await expect(card(ann, "touch one")).to_be_visible(timeout=PATIENCE_MS)
+        await expect(card(ann, "touch two")).to_be_visible(timeout=PATIENCE_MS)
+        await keyboard.press("Control+Shift+A")
+        text = await ann.page.locator(".ask:focus .ask-command").inner_text()
+        other = "touch one" if text == "touch two" else "touch two"
+        await keyboard.down("a")
+        await expect(card(ann, other)).to_be_focused(timeout=PATIENCE_MS)
+        await expect(card(ann, text)).to_have_count(0, timeout=PATIENCE_MS)
+        # Long after it has come, too: the key is still down.
+        now = await ann.page.evaluate("() => performance.now()")
+        await ann.page.wait_for_function("(then) => performance.now() > then", arg=now + 500)
+        for _ in range(3):
+            await keyboard.down("a")
+        await keyboard.down("s")
+        await keyboard.up("s")
+        await keyboard.up("a")
+        await keyboard.press("d")
+        answers = {"touch one": await one, "touch two": await two}
+    assert (answers[text].status, answers[other].code) == (200, "command_denied")
 
 
 async def test_the_history_is_filtered(ann: Person, asking: Client, work: Path) -> None:

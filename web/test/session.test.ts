@@ -137,13 +137,22 @@ describe('what is typed', () => {
     expect(session.text(hello(0, 'none')).filter((step) => step.do === 'type')).toEqual([]);
   });
 
-  it('is dropped from the first byte on that does not fit', () => {
+  it('is refused whole, once with a word, and with all that follows, when it does not fit', () => {
     const session = ready();
     session.closed();
-    session.type(new Uint8Array(HELD_BYTES - 1).fill(97));
-    session.type(bytes('long'));
-    session.type(bytes('x'));
+    expect(session.type(new Uint8Array(HELD_BYTES - 1).fill(97))).toEqual([]);
+    expect(session.type(bytes('long'))).toEqual([{ do: 'refuse', bytes: 4 }]);
+    expect(session.type(bytes('x'))).toEqual([]);
     expect(text(session.text(hello(0, 'none')))).toHaveLength(HELD_BYTES - 1);
+    expect(text(session.type(bytes('after')))).toBe('after');
+    session.closed();
+    expect(session.type(new Uint8Array(HELD_BYTES + 1))).toEqual([{ do: 'refuse', bytes: HELD_BYTES + 1 }]);
+    expect(text(session.text(hello(0, 'none')))).toBe('');
+  });
+
+  it('is sent whole however long it is, while there is a connection', () => {
+    const long = new Uint8Array(10 * HELD_BYTES);
+    expect(ready().type(long)).toEqual([{ do: 'type', data: long }]);
   });
 
   it('is forgotten when nobody connects again', () => {

@@ -279,6 +279,8 @@ class Connection:
                 self._last_id = parser.last_id or self._last_id
 
     async def _take(self, event: ServerEvent) -> None:
+        if event.name == "alive":
+            return
         if event.name == "reset":
             await self.load()
             return

@@ -54,19 +54,24 @@ async function errorOf(response: Response): Promise<ApiError> {
 const at = (id: string) => `/api/terminals/${encodeURIComponent(id)}`;
 const layoutOf = (workspace: string) => `/api/workspaces/${encodeURIComponent(workspace)}/layout`;
 
+const until = (signal: AbortSignal | undefined): RequestOptions => (signal === undefined ? {} : { signal });
+
 export const api = {
-  info: () => request<Info>('GET', '/api/info'),
-  terminals: async () => (await request<{ terminals: Terminal[] }>('GET', '/api/terminals')).terminals,
+  info: (signal?: AbortSignal) => request<Info>('GET', '/api/info', until(signal)),
+  terminals: async (signal?: AbortSignal) =>
+    (await request<{ terminals: Terminal[] }>('GET', '/api/terminals', until(signal))).terminals,
   terminal: (id: string) => request<Terminal>('GET', at(id)),
   open: (options: OpenTerminal) => request<Terminal>('POST', '/api/terminals', { body: options }),
   change: (id: string, change: { name?: string | null; paused?: boolean }) =>
     request<Terminal>('PATCH', at(id), { body: change }),
   destroy: (id: string, keepalive = false) => request<void>('DELETE', at(id), { keepalive }),
-  workspaces: async () => (await request<{ workspaces: Workspace[] }>('GET', '/api/workspaces')).workspaces,
+  workspaces: async (signal?: AbortSignal) =>
+    (await request<{ workspaces: Workspace[] }>('GET', '/api/workspaces', until(signal))).workspaces,
   cluster: () => request<Cluster>('GET', '/api/cluster'),
   drainNode: (name: string, draining: boolean) =>
     request<ClusterNode>('POST', `/api/cluster/nodes/${encodeURIComponent(name)}/drain`, { body: { draining } }),
-  approvals: async () => (await request<{ approvals: Question[] }>('GET', '/api/approvals')).approvals,
+  approvals: async (signal?: AbortSignal) =>
+    (await request<{ approvals: Question[] }>('GET', '/api/approvals', until(signal))).approvals,
   layout: async (workspace: string): Promise<unknown> => {
     try {
       return await request<unknown>('GET', layoutOf(workspace));

@@ -137,5 +137,7 @@ export interface ServerEvent {
   command?: { id: string; terminal: string; command: string | null; source: string; exit_code?: number | null };
   approval?: Question | { id: string };
   reason?: string;
+  /** Of `alive`: how often it comes at least. */
+  every_s?: number;
   cwd?: string;
 }

@@ -17,6 +17,8 @@ export interface LinkEvents {
   state(state: LinkState): void;
   /** A message. What came before it may not be on the screen yet. */
   message(message: ServerMessage): void;
+  /** So many bytes were typed or pasted without a connection, too many to be kept. Nothing of them is sent. */
+  notKept(bytes: number): void;
   /** The terminal does not exist. */
   missing(): void;
   /** The server wants to know who this is. */
@@ -25,6 +27,10 @@ export interface LinkEvents {
 
 const PING_MS = 25_000;
 const PONG_MS = 8_000;
+/** A connection on which nobody says hello for so long leads nowhere. */
+const HELLO_MS = 10_000;
+/** One that has been tried for so long is tried anew when the network or the page is back. */
+const STALE_MS = 2_000;
 /** The server takes messages of at most 1 MB; long pastes go in pieces. */
 const PIECE_BYTES = 64 * 1024;
 
@@ -38,6 +44,7 @@ export class Link {
   /** Whether nothing is left to try: the terminal is gone, or the server does not want us. */
   private isDone = false;
   private hasHeard = false;
+  private triedAt = 0;
   private readonly wake = () => this.hurry();
   /** A browser may keep a page that was left, with its sockets: nobody watches there, and it must not hold a size. */
   private readonly leave = () => this.drop();
@@ -69,13 +76,18 @@ export class Link {
 
   /** Sends what somebody typed, if the terminal takes it. */
   type(data: Uint8Array): void {
-    for (let at = 0; at < data.length; at += PIECE_BYTES) {
-      this.run(this.session.type(data.subarray(at, at + PIECE_BYTES)));
-    }
+    this.run(this.session.type(data));
   }
 
   send(message: ClientMessage): void {
     if (this.socket?.readyState === WebSocket.OPEN) this.socket.send(JSON.stringify(message));
+  }
+
+  private sendTyped(data: Uint8Array): void {
+    if (this.socket?.readyState !== WebSocket.OPEN) return;
+    for (let at = 0; at < data.length; at += PIECE_BYTES) {
+      this.socket.send(data.subarray(at, at + PIECE_BYTES) as Uint8Array<ArrayBuffer>);
+    }
   }
 
   /** Tries again now, from the first step of the delays. */
@@ -91,6 +103,7 @@ export class Link {
     if (this.isClosed || this.isDone) return;
     if (this.socket === null) this.tryAgain();
     else if (this.socket.readyState === WebSocket.OPEN) this.ping();
+    else if (performance.now() - this.triedAt > STALE_MS) this.tryAgain();
   }
 
   private connect(): void {
@@ -100,6 +113,8 @@ export class Link {
     const socket = new WebSocket(address(this.terminal, this.session.since));
     socket.binaryType = 'arraybuffer';
     this.socket = socket;
+    this.triedAt = performance.now();
+    this.pinging = setTimeout(() => this.lost(1006), HELLO_MS);
     socket.onmessage = (event: MessageEvent<string | ArrayBuffer>) => {
       this.hasHeard = true;
       if (typeof event.data === 'string') this.run(this.session.text(event.data));
@@ -182,7 +197,10 @@ export class Link {
           this.screen.mark(later(() => this.session.caughtUp()));
           break;
         case 'type':
-          if (this.socket?.readyState === WebSocket.OPEN) this.socket.send(step.data as Uint8Array<ArrayBuffer>);
+          this.sendTyped(step.data);
+          break;
+        case 'refuse':
+          this.events.notKept(step.bytes);
           break;
         case 'send':
           this.send(step.message);

@@ -21,6 +21,8 @@ export type Step =
   | { do: 'resize'; cols: number; rows: number }
   /** Send bytes that somebody typed. */
   | { do: 'type'; data: Uint8Array }
+  /** So many bytes that somebody typed or pasted are too many to be kept: tell so. Nothing of them is sent. */
+  | { do: 'refuse'; bytes: number }
   | { do: 'send'; message: ClientMessage }
   /** Everything before this is shown: call `caughtUp`. */
   | { do: 'mark' }
@@ -42,6 +44,7 @@ export class AttachSession {
   private snapshotBytes: number | null = null;
   private held: Uint8Array[] = [];
   private heldBytes = 0;
+  private isFull = false;
 
   /** What to ask for with the next connection. */
   get since(): number | null {
@@ -65,6 +68,7 @@ export class AttachSession {
   forget(): void {
     this.held = [];
     this.heldBytes = 0;
+    this.isFull = false;
   }
 
   /** Takes a text message. */
@@ -129,13 +133,18 @@ export class AttachSession {
     return this.isMarked ? this.release() : [];
   }
 
-  /** Somebody types. Returns nothing while it is held, or when it is not wanted. */
+  /** Somebody types or pastes: all of it is taken or nothing. Returns nothing while it is held, or when it is not wanted. */
   type(data: Uint8Array): Step[] {
     if (!this.mayType || this.isOver) return [];
     if (this.isReady) return [{ do: 'type', data }];
     // Once something did not fit, nothing that follows may pass for it: a line with a hole is another command.
+    if (this.isFull) return [];
+    if (this.heldBytes + data.length > HELD_BYTES) {
+      this.isFull = true;
+      return [{ do: 'refuse', bytes: data.length }];
+    }
+    this.held.push(data);
     this.heldBytes += data.length;
-    if (this.heldBytes <= HELD_BYTES) this.held.push(data);
     return [];
   }
 

@@ -121,16 +121,18 @@ export class Dock {
       return;
     }
     const position = at ?? this.placed(place);
-    this.dockview.addPanel({
-      id: `p-${crypto.getRandomValues(new Uint32Array(2)).join('-')}`,
-      component: 'terminal',
-      title: nameOf(terminal),
-      params: paramsOf(terminal),
-      minimumWidth: 120,
-      minimumHeight: 80,
-      ...(position === undefined ? {} : { position }),
-    });
+    this.dockview.addPanel({ ...panelOf(terminal), ...(position === undefined ? {} : { position }) });
     this.focus();
+  }
+
+  /** Adds a terminal that nobody here asked for: behind what is in front, and the keyboard stays where it is. */
+  addQuietly(terminal: Terminal): void {
+    if (this.workspace === null || this.find(terminal.id) !== undefined) return;
+    const options = panelOf(terminal);
+    // In an empty dock it is in front, as nothing else is.
+    this.dockview.addPanel({ ...options, inactive: !this.isEmpty });
+    const content = this.contents.get(options.id);
+    if (content instanceof TerminalPanel) content.leaveFocus();
   }
 
   showView(id: string, params: Record<string, string> = {}): void {
@@ -280,4 +282,15 @@ export class Dock {
     else return;
     event.preventDefault();
   }
+}
+
+function panelOf(terminal: Terminal) {
+  return {
+    id: `p-${crypto.getRandomValues(new Uint32Array(2)).join('-')}`,
+    component: 'terminal',
+    title: nameOf(terminal),
+    params: paramsOf(terminal),
+    minimumWidth: 120,
+    minimumHeight: 80,
+  };
 }

@@ -20,10 +20,12 @@ import { preferences } from '../ui/preferences';
 import { toast } from '../ui/toasts';
 import { iconButton, statusChip } from '../ui/widgets';
 import { readParams, type TerminalParams } from './layout';
-import { seen } from '../ui/unseen';
+import { seen, shorten } from '../ui/unseen';
 
 const DELETED = 'it was closed';
 const BELL_MS = 600;
+/** So many characters of what is to be pasted are shown. */
+const PREVIEWED = 4_000;
 
 export class TerminalPanel implements IContentRenderer {
   readonly element = h('section', { class: 'terminal-panel' });
@@ -35,6 +37,7 @@ export class TerminalPanel implements IContentRenderer {
   private stopView: (() => void) | null = null;
   private isVisible = false;
   private isDisposed = false;
+  private focusing = 0;
 
   private readonly status = h('span', { class: 'head-status' });
   private readonly cwd = h('span', { class: 'head-cwd' });
@@ -105,9 +108,15 @@ export class TerminalPanel implements IContentRenderer {
 
   focus(): void {
     // In the middle of a layout change the element may not be in its place yet.
-    requestAnimationFrame(() => {
+    cancelAnimationFrame(this.focusing);
+    this.focusing = requestAnimationFrame(() => {
       if (this.panel.isActive && document.querySelector('dialog[open], .menu') === null) this.view?.focus();
     });
+  }
+
+  /** Takes back a wish for the focus that came with being shown. */
+  leaveFocus(): void {
+    cancelAnimationFrame(this.focusing);
   }
 
   // What shortcuts and menus do.
@@ -154,6 +163,7 @@ export class TerminalPanel implements IContentRenderer {
       login: () => this.app.login(),
       bell: () => this.bell(),
       refused: (message) => toast(`${t.refusedInput}: ${message}`, { kind: 'error' }),
+      notKept: (bytes) => toast(t.notKept(bytes), { kind: 'error', stay: null }),
       paste: (text) => void this.paste(text),
       drawMark: (element, mark) => this.drawMark(element, mark),
     });
@@ -346,7 +356,7 @@ export class TerminalPanel implements IContentRenderer {
   private markItems(mark: Mark): MenuItem[] {
     const command = mark.command;
     return [
-      { heading: t.commandMark(shorten(command ?? t.unknownCommand), this.ending(mark)) },
+      { heading: t.commandMark(shorten(command ?? t.unknownCommand, 60), this.ending(mark)) },
       { label: t.copyCommand, icon: 'copy', disabled: command === null, run: () => void this.copy(command ?? '') },
       { label: t.copyOutput, icon: 'copy', run: () => void this.copy(this.view?.marks.output(mark) ?? '') },
       {
@@ -387,7 +397,8 @@ export class TerminalPanel implements IContentRenderer {
         t.pasteTitle,
         [
           h('p', {}, isBracketed ? t.pasteBracketedHint(lines) : t.pasteHint(lines)),
-          h('pre', { class: 'preview', tabindex: 0 }, text.length > 4000 ? `${text.slice(0, 4000)}…` : text),
+          h('pre', { class: 'preview', tabindex: 0 }, seen(text.slice(0, PREVIEWED))),
+          text.length > PREVIEWED && h('p', { class: 'preview-rest' }, t.pasteRest(text.length - PREVIEWED)),
         ],
         [
           { label: t.cancel, value: '' },
@@ -494,9 +505,4 @@ function fact(name: Parameters<typeof icon>[0], title: string, text: string): HT
     h('span', { 'aria-hidden': 'true' }, text),
     h('span', { class: 'visually-hidden' }, title),
   );
-}
-
-function shorten(text: string): string {
-  const line = seen(text.split('\n')[0] ?? '');
-  return line.length > 60 ? `${line.slice(0, 59)}…` : line;
 }

@@ -8,14 +8,16 @@ import { nameOf } from '../state/describe';
 import { Live } from '../state/live';
 import { Nodes } from '../state/nodes';
 import { DEFAULT_WORKSPACE, workspaceOf } from '../state/store';
+import { shownKeys } from '../ui/actions';
 import { ask, askText } from '../ui/dialogs';
 import { h } from '../ui/dom';
 import { prefer, preferences } from '../ui/preferences';
 import { Signal } from '../ui/signal';
 import { mountToasts, toast } from '../ui/toasts';
+import { shorten } from '../ui/unseen';
 import { newTerminalDialog } from './newTerminal';
 import type { Place, Services } from './services';
-import { registerActions } from './shortcuts';
+import { registerActions, UNDO_KEYS } from './shortcuts';
 import { Sidebar } from './sidebar';
 import { TopBar } from './topbar';
 
@@ -33,7 +35,7 @@ export class App implements Services {
   private readonly sidebar: Sidebar;
   private readonly element: HTMLElement;
   /** Terminals that are closed for good when the time to undo it is over. */
-  private readonly closing = new Map<string, () => void>();
+  private readonly closing = new Map<string, { forget: () => void; undo: () => void }>();
   private isLeaving = false;
   /** Settled when the layout of the workspace is there. */
   private shown: Promise<void> = Promise.resolve();
@@ -156,20 +158,26 @@ export class App implements Services {
       if (answer !== 'end') return;
     }
     const putBack = panel === null ? null : this.dock.hide(panel);
+    const undo = () => {
+      this.closing.delete(id);
+      putBack?.();
+    };
     const forget = toast(t.closing(nameOf(found)), {
       stay: UNDO_MS,
-      actions: [
-        {
-          label: t.undo,
-          run: () => {
-            this.closing.delete(id);
-            putBack?.();
-          },
-        },
-      ],
+      actions: [{ label: `${t.undo} ${shownKeys(UNDO_KEYS)}`, run: undo }],
       onGone: () => void this.destroy(id),
     });
-    this.closing.set(id, forget);
+    this.closing.set(id, { forget, undo });
+  }
+
+  get canUndoClose(): boolean {
+    return this.closing.size > 0;
+  }
+
+  undoClose(): void {
+    const last = [...this.closing.values()].at(-1);
+    last?.forget();
+    last?.undo();
   }
 
   async drain(node: ClusterNode, draining: boolean): Promise<void> {
@@ -231,7 +239,7 @@ export class App implements Services {
   private appeared(terminal: Terminal): void {
     const isNew = terminal.opened_at !== null && Date.now() / 1000 - terminal.opened_at < 10;
     if (!preferences.value.autoOpen || terminal.kind !== 'agent' || !isNew) return;
-    if (workspaceOf(terminal) === this.workspace.value) this.dock.showTerminal(terminal);
+    if (workspaceOf(terminal) === this.workspace.value) this.dock.addQuietly(terminal);
   }
 
   private async destroy(id: string): Promise<void> {
@@ -244,8 +252,8 @@ export class App implements Services {
   }
 
   private askAboutRunning(terminal: Terminal): Promise<string | null> {
-    const command = terminal.command?.command?.split('\n')[0] ?? null;
-    return ask(t.closePanel, h('p', {}, command === null ? t.closeRunningUnnamed : t.closeRunning(command)), [
+    const command = terminal.command?.command ?? null;
+    return ask(t.closePanel, h('p', {}, command === null ? t.closeRunningUnnamed : t.closeRunning(shorten(command, 200))), [
       { label: t.cancel, value: '' },
       { label: t.keepRunning, value: 'hide' },
       { label: t.endTerminal, value: 'end', kind: 'danger' },

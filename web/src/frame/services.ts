@@ -23,6 +23,10 @@ export interface Services {
   rename(id: string): Promise<void>;
   /** Closes a terminal and its panel: asks if something runs, can be undone for a while. */
   closeTerminal(id: string): Promise<void>;
+  /** Whether a terminal is being closed, and can be kept. */
+  readonly canUndoClose: boolean;
+  /** Keeps the terminal that was closed last. */
+  undoClose(): void;
   hidePanel(panel: string): void;
   /** Returns a terminal in place of one that does not exist (any more). */
   replacement(panel: string, gone: TerminalParams): Promise<Terminal>;

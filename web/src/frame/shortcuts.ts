@@ -8,6 +8,8 @@ import { showHelp } from './help';
 import type { Services } from './services';
 import type { Sidebar } from './sidebar';
 
+export const UNDO_KEYS = 'Ctrl+Shift+Z';
+
 export function registerActions(
   app: Services,
   dock: Dock,
@@ -170,6 +172,15 @@ export function registerActions(
         if (terminal !== null) void app.closeTerminal(terminal);
         else if (dock.activePanel !== null) app.hidePanel(dock.activePanel);
       },
+    },
+    {
+      id: 'panel.undoClose',
+      title: t.undoClose,
+      group: t.groupPanels,
+      keys: [UNDO_KEYS],
+      inTerminal: true,
+      isEnabled: () => app.canUndoClose,
+      run: () => app.undoClose(),
     },
     {
       id: 'panel.hide',

@@ -92,6 +92,7 @@ export const en = {
   renameTerminal: 'Rename terminal',
   hidePanel: 'Hide panel, keep the terminal',
   closePanel: 'Close and end the terminal',
+  undoClose: 'Undo closing',
   closeRunning: (command: string) => `“${command}” is still running. Close anyway?`,
   closeRunningUnnamed: 'A command is still running. Close anyway?',
   keepRunning: 'Keep it, hide the panel',
@@ -119,6 +120,8 @@ export const en = {
   sizeOf: (cols: number, rows: number) => `${cols} × ${rows}`,
   otherSize: (cols: number, rows: number) => `Shown at ${cols} × ${rows}, the size of another window`,
   refusedInput: 'What was typed was not taken',
+  notKept: (bytes: number) =>
+    `There is no connection, and ${bytes} bytes are too many to keep: nothing of that is sent, nor of what is typed until the connection is back.`,
 
   terminalLabel: (name: string) => `Terminal ${name}`,
   leaveHint: 'Press Ctrl+Shift+O to leave the terminal',
@@ -148,6 +151,7 @@ export const en = {
   pasteTitle: 'Paste several lines?',
   pasteHint: (lines: number) => `${lines} lines. The shell may run each of them at once.`,
   pasteBracketedHint: (lines: number) => `${lines} lines.`,
+  pasteRest: (characters: number) => `${characters} more characters are pasted that are not shown here.`,
   clipboardBlocked: 'The browser does not let this page read the clipboard. Press Ctrl+V or use the menu of the browser.',
 
   approvals: 'Approvals',

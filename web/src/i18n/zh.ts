@@ -93,6 +93,7 @@ export const zh: Dictionary = {
   renameTerminal: '重命名终端',
   hidePanel: '隐藏面板，保留终端',
   closePanel: '关闭并结束终端',
+  undoClose: '撤销关闭',
   closeRunning: (command) => `“${command}” 仍在运行。仍要关闭吗？`,
   closeRunningUnnamed: '有命令仍在运行。仍要关闭吗？',
   keepRunning: '保留终端，只隐藏面板',
@@ -120,6 +121,7 @@ export const zh: Dictionary = {
   sizeOf: (cols, rows) => `${cols} × ${rows}`,
   otherSize: (cols, rows) => `按另一窗口的大小 ${cols} × ${rows} 显示`,
   refusedInput: '输入未被接受',
+  notKept: (bytes) => `当前没有连接，${bytes} 字节过多，无法保留：这些内容完全不会发送，连接恢复前再输入的内容也不会发送。`,
 
   terminalLabel: (name) => `终端 ${name}`,
   leaveHint: '按 Ctrl+Shift+O 离开终端',
@@ -149,6 +151,7 @@ export const zh: Dictionary = {
   pasteTitle: '粘贴多行？',
   pasteHint: (lines) => `共 ${lines} 行。Shell 可能会立即逐行执行。`,
   pasteBracketedHint: (lines) => `共 ${lines} 行。`,
+  pasteRest: (characters) => `另有 ${characters} 个字符也会粘贴，但未在此显示。`,
   clipboardBlocked: '浏览器不允许此页面读取剪贴板。请按 Ctrl+V 或使用浏览器菜单。',
 
   approvals: '审批',

@@ -46,6 +46,8 @@ export interface ViewEvents {
   login(): void;
   bell(): void;
   refused(message: string): void;
+  /** So many bytes were typed or pasted without a connection, too many to be kept. */
+  notKept(bytes: number): void;
   /** Somebody wants to paste text that has been cleaned. */
   paste(text: string): void;
   drawMark(element: HTMLElement, mark: Mark): void;
@@ -210,6 +212,8 @@ export class TerminalView {
       this.link?.type(encoder.encode(data));
     });
     this.terminal.onBinary((data) => this.link?.type(Uint8Array.from(data, (each) => each.charCodeAt(0))));
+    // In a terminal that has ended, Tab is nobody's: it goes on to the buttons.
+    this.terminal.attachCustomKeyEventHandler((event) => event.key !== 'Tab' || this.state.value.exit === null);
     this.terminal.onBell(() => this.events.bell());
     this.host.addEventListener(
       'paste',
@@ -339,6 +343,7 @@ export class TerminalView {
       {
         state: (link) => this.update({ link, typist: null }),
         message: (message) => this.told(message),
+        notKept: (bytes) => this.events.notKept(bytes),
         missing: () => this.events.missing(),
         login: () => this.events.login(),
       },

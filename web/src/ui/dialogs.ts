@@ -88,10 +88,10 @@ export class Dialog {
   }
 }
 
-/** Asks a question with buttons. */
+/** Asks a question with buttons. Enter presses the last one that does no harm. */
 export function ask(title: string, text: Child, buttons: readonly DialogButton[]): Promise<string | null> {
   const dialog = new Dialog({ title, buttons }, h('div', { class: 'dialog-text' }, text));
-  dialog.element.querySelector<HTMLElement>('.dialog-foot .button:last-child')?.focus();
+  [...dialog.element.querySelectorAll<HTMLElement>('.dialog-foot .button:not(.danger)')].at(-1)?.focus();
   return dialog.closed;
 }
 

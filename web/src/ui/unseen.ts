@@ -35,3 +35,11 @@ export function seen(text: string): string {
     .map((piece) => piece.text)
     .join('');
 }
+
+/** Writes the first line of a text like that, in at most so many characters; a sign tells that there is more. */
+export function shorten(text: string, most: number): string {
+  const [first = '', ...rest] = text.split('\n');
+  const line = seen(first);
+  if (line.length > most) return `${line.slice(0, most - 1)}…`;
+  return rest.length > 0 ? `${line} …` : line;
+}

@@ -60,8 +60,8 @@ async def _tell(response: web.StreamResponse, feed: Feed, last: str | None, call
         elif feed.is_closed:
             await _write(response, frame_of("shutdown", {"type": "shutdown"}, feed.id_of(position)))
             return
-        elif not await feed.wait(call.parts.settings.current().server.heartbeat_s):
-            await _write(response, b": alive\n\n")
+        elif not await feed.wait(every_s := call.parts.settings.current().server.heartbeat_s):
+            await _write(response, _alive(feed, position, every_s))
 
 
 def _now() -> float:
@@ -71,6 +71,11 @@ def _now() -> float:
 async def _write(response: web.StreamResponse, data: bytes) -> None:
     async with asyncio.timeout(_STUCK_S):
         await response.write(data)
+
+
+def _alive(feed: Feed, position: int, every_s: float) -> bytes:
+    """Say that the stream lives: as a comment, and as an event, since pages cannot see comments."""
+    return b": alive\n" + frame_of("alive", {"type": "alive", "every_s": every_s}, feed.id_of(position))
 
 
 def _reset(feed: Feed) -> bytes:

@@ -20,6 +20,23 @@ export type CardContext = Pick<ViewContext, 'live' | 'openTerminal'>;
 /** A question that has just come under somebody's fingers takes no keys for so long: they were meant for another. */
 const DEAD_MS = 350;
 
+/** Keys that are down, by their codes. One that was down when a question came under it must go up before keys count. */
+const held = new Set<string>();
+let ups = 0;
+addEventListener('keydown', (event) => held.add(event.code), { capture: true });
+addEventListener(
+  'keyup',
+  (event) => {
+    // While the command key of a Mac is down, others go up without a word.
+    if (event.key === 'Meta') held.clear();
+    else held.delete(event.code);
+    ups += 1;
+  },
+  { capture: true },
+);
+// What goes up elsewhere is not told.
+addEventListener('blur', () => held.clear());
+
 export function levelBadge(question: Pick<Question, 'level' | 'decision'>): HTMLElement {
   const isBlocked = question.decision === 'block';
   const words = w.levels[question.level] ?? question.level;
@@ -48,6 +65,9 @@ export class Card {
   /** It is measured when it is laid out, and again when its marks are known. */
   private readonly sized = new ResizeObserver(() => this.measure());
   private aliveAt = 0;
+  /** So many keys must have gone up before one counts. */
+  private aliveUps = 0;
+  private isBusy = false;
 
   constructor(
     readonly question: Question,
@@ -121,7 +141,10 @@ export class Card {
 
   /** Gives it the focus. `isSudden`: nobody asked for that, so keys are not taken at once. */
   focus(isSudden = false): void {
-    if (isSudden) this.aliveAt = performance.now() + DEAD_MS;
+    if (isSudden) {
+      this.aliveAt = performance.now() + DEAD_MS;
+      this.aliveUps = held.size > 0 ? ups + 1 : 0;
+    }
     this.element.focus({ preventScroll: true });
     this.element.scrollIntoView({ block: 'nearest' });
   }
@@ -270,7 +293,8 @@ export class Card {
 
   private answerButton(answer: Answer, label: string, hint: string, key: string): HTMLElement {
     const isGrave = this.question.level === 'critical' || this.question.decision === 'block';
-    const kind = answer === 'allow' ? (isGrave ? 'danger' : 'primary') : '';
+    // The strong one is what people press in a hurry.
+    const kind = answer === (isGrave ? 'deny' : 'allow') ? 'primary' : '';
     const button = h(
       'button',
       { type: 'button', class: `button ${kind}`, title: `${hint} (${key})`, onclick: () => void this.answer(answer) },
@@ -284,10 +308,11 @@ export class Card {
   private pressed(event: KeyboardEvent): void {
     const isField = event.target === this.note || event.target === this.typed;
     if (isField && event.key === 'Escape') this.element.focus();
-    else if (event.target === this.typed && event.key === 'Enter') void this.answer('allow');
-    else if (isField || event.ctrlKey || event.metaKey || event.altKey || this.isOver) return;
-    else if (performance.now() < this.aliveAt && /^[ads1-4]$/i.test(event.key)) {
-      // Meant for whatever had the focus a moment ago.
+    else if (event.target === this.typed && event.key === 'Enter') {
+      if (!event.repeat) void this.answer('allow');
+    } else if (isField || event.ctrlKey || event.metaKey || event.altKey || this.isOver) return;
+    else if (/^[ads1-4]$/i.test(event.key) && (event.repeat || !this.isAlive)) {
+      // Meant for whatever had the focus a moment ago: nobody answers by holding a key down.
     } else if (event.key === 'a') void this.answer('allow');
     else if (event.key === 'd') void this.answer('deny');
     else if (event.key === 's') void this.answer('skip');
@@ -295,6 +320,10 @@ export class Card {
     else return;
     event.preventDefault();
     event.stopPropagation();
+  }
+
+  private get isAlive(): boolean {
+    return performance.now() >= this.aliveAt && ups >= this.aliveUps;
   }
 
   private chooseScope(index: number): void {
@@ -305,7 +334,7 @@ export class Card {
   }
 
   private async answer(answer: Answer): Promise<void> {
-    if (this.isOver || !may(this.context, 'approve')) return;
+    if (this.isOver || this.isBusy || !may(this.context, 'approve')) return;
     const typed = this.typed.value.trim();
     const { confirmation } = this.question;
     if (answer === 'allow' && confirmation != null && typed === '') {
@@ -337,6 +366,7 @@ export class Card {
   }
 
   private busy(isBusy: boolean): void {
+    this.isBusy = isBusy;
     for (const button of this.buttons.values()) setAttributes(button, { disabled: isBusy });
     this.element.setAttribute('aria-busy', String(isBusy));
   }

@@ -1,1 +1,0 @@
-import{n as e}from"./icons-DYEWvA5a.js";import{k as t}from"./index-PQ5c9Ryd.js";function n(n){return t(n).map(t=>t.isSign?e(`span`,{class:`sign`},t.text):t.text)}function r(t,r=``){return e(`code`,{class:`code-line ${r}`,title:t},...n(t))}export{n,r as t};

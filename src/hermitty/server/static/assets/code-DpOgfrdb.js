@@ -1,0 +1,1 @@
+import{n as e}from"./icons-DGLbSFdA.js";import{k as t}from"./index-CeMk1C-w.js";function n(n){return t(n).map(t=>t.isSign?e(`span`,{class:`sign`},t.text):t.text)}function r(t,r=``){return e(`code`,{class:`code-line ${r}`,title:t},...n(t))}export{n,r as t};
