@@ -202,7 +202,8 @@ class Runner:
 
     def _located(self, request: RunRequest) -> RunRequest:
         """Return a request whose directory is settled: what is asked about must be what is run, whenever that is."""
-        return replace(request, cwd=self._registry.path(self.directory(request), request.session))
+        path = self._registry.path(self.directory(request), request.session)
+        return request if request.cwd == path else replace(request, cwd=path)
 
     def directory(self, request: RunRequest) -> str | os.PathLike[str]:
         """Return where a request wants to be: where it says, where its session is, or where this process is."""
