@@ -20,7 +20,10 @@ _SEARCH_OVERLAP = 8 * 1024
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """When output matches `prompt`, type `reply` and Enter. The reply may be a secret: it is in no representation."""
+    """When output matches `prompt`, type `reply` and Enter. The reply may be a secret: it is in no representation.
+
+    `prompt` is a regular expression without look-around and back-references: those may take for ever.
+    """
 
     prompt: str
     reply: str = field(repr=False)

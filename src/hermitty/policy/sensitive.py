@@ -38,23 +38,22 @@ _SECRET_NAMES = re.compile(
     | cookies\.(?:txt|sqlite) | login\ data""",
     re.VERBOSE,
 )
-_SECRET_TAILS = re.compile(
-    r"""(?:^|/)(?:
-      \.cargo/credentials(?:\.toml)? | \.gem/credentials | \.m2/settings(?:-security)?\.xml | \.kube/config
-    | \.docker/config\.json | \.ssh(?:/(?!known_hosts$|config$|[^/]+\.pub$)[^/]+)? | \.aws(?:/[^/]+)? | \.gnupg(?:/.+)?
-    | \.gradle/gradle\.properties | \.composer/auth\.json | \.codex/auth\.json | \.config/gh/.+ | \.config/gcloud/.+
-    | \.config/pip/pip\.conf | \.subversion/auth/.+ )$
-    | ^/proc/(?:[^/]+/)?(?:task/[^/]+/)?(?:environ|mem|auxv|kcore)$
-    | ^/proc/[^/]+/(?:task/[^/]+/)?(?:root|cwd)(?:/|$)""",
-    re.VERBOSE,
-)
-
-# The same as names, for patterns: directories and files that are secret wherever they are.
-DIRECTORY_TAILS = (".ssh", ".aws", ".gnupg", ".config/gh", ".config/gcloud")
+# Directories and files that are secret wherever they are; `secret_patterns` compares patterns with them.
+DIRECTORY_TAILS = (".ssh", ".aws", ".gnupg", ".config/gh", ".config/gcloud", ".subversion/auth")
 FILE_TAILS = (
     *(".cargo/credentials", ".cargo/credentials.toml", ".gem/credentials", ".m2/settings.xml", ".kube/config"),
     *(".m2/settings-security.xml", ".docker/config.json", ".gradle/gradle.properties", ".composer/auth.json"),
     *(".codex/auth.json", ".config/pip/pip.conf"),
+)
+# Of the directories, some hold what is not secret, too.
+_SECRET_TAILS = re.compile(
+    rf"""(?:^|/)(?:
+      {"|".join(map(re.escape, FILE_TAILS))}
+    | \.ssh(?:/(?!known_hosts$|config$|[^/]+\.pub$)[^/]+)? | \.aws(?:/[^/]+)? | \.gnupg(?:/.+)?
+    | \.config/gh/.+ | \.config/gcloud/.+ | \.subversion/auth/.+ )$
+    | ^/proc/(?:[^/]+/)?(?:task/[^/]+/)?(?:environ|mem|auxv|kcore)$
+    | ^/proc/[^/]+/(?:task/[^/]+/)?(?:root|cwd)(?:/|$)""",
+    re.VERBOSE,
 )
 
 # Writing to these makes programs run something later.
